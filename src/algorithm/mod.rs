@@ -1,0 +1,33 @@
+//! The algorithms: pure steps from one word to the next.
+
+mod sliding_log;
+mod token_bucket;
+
+pub use self::sliding_log::{LogOptions, SlidingLog};
+pub(crate) use self::sliding_log::{Stamp, Usage};
+pub use self::token_bucket::TokenBucket;
+
+use crate::clock::Tick;
+use crate::decision::Decision;
+
+/// What a step wants done with the word it was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Leave the word as it is.
+    Keep(Decision),
+    /// Put this word in its place; the decision holds if nobody was faster.
+    Set(u64, Decision),
+    /// Put this word in its place and step again.
+    Swap(u64),
+}
+
+/// An algorithm whose whole state is one word.
+///
+/// A word is below 2^63 and 0 only for a key that was never charged; no step writes 0.
+pub trait Pure: Send + Sync + 'static {
+    /// Decides about one check, and says what it leaves behind.
+    fn step(&self, word: u64, now: Tick, cost: u64) -> Step;
+
+    /// Tells whether at `now` the word says no more than 0 would.
+    fn is_idle(&self, word: u64, now: Tick) -> bool;
+}

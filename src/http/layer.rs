@@ -1,0 +1,125 @@
+//! The layer.
+
+use std::fmt;
+use std::hash::Hash;
+
+use http::{Request, Response};
+use tower_layer::Layer;
+
+use crate::http::charge::Charge;
+use crate::http::denial::{Denial, TooManyRequests};
+use crate::http::headers::{Headers, PolicyNameError};
+use crate::http::service::RateLimit;
+use crate::limiter::{Algorithm, Limiter};
+use crate::quota::Quota;
+
+/// Wraps services so that a limiter is checked before each request; clones share the limiter.
+///
+/// `L` is the limiter, `F` the closure that reads a [`Charge`] from a request, `D` the [`Denial`].
+///
+/// # Examples
+///
+/// A layer that limits by a header, under a name of its own and with a body for those it denies:
+///
+/// ```
+/// use http::{Request, Response, StatusCode};
+/// use tollgate::http::{Charge, RateLimitLayer};
+/// use tollgate::{Decision, Limiter};
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let limiter: Limiter<[u8]> = Limiter::new("2/min".parse()?)?;
+/// let layer = RateLimitLayer::new(limiter, |request: &Request<()>| {
+///     let key = request.headers().get("x-api-key").map_or(&b"nobody"[..], |value| value.as_bytes());
+///     Ok::<_, Response<String>>(Charge::one(key.to_vec()))
+/// })
+/// .policy_name("per-key")?
+/// .denial(|_: &Request<()>, _: Decision| {
+///     let mut response = Response::new("slow down".to_owned());
+///     *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+///     response
+/// });
+///
+/// // The handler finds the decision among the request's extensions.
+/// let service = layer.layer(service_fn(|request: Request<()>| async move {
+///     let left = request.extensions().get::<Decision>().map_or(0, |decision| decision.remaining());
+///     Ok::<_, std::convert::Infallible>(Response::new(format!("{left} left")))
+/// }));
+/// for expected in ["1 left", "0 left", "slow down"] {
+///     let response = service.clone().oneshot(Request::new(())).await?;
+///     assert_eq!(response.headers()["ratelimit-policy"], "\"per-key\";q=2;w=60");
+///     assert_eq!(response.body(), expected);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use = "a layer does nothing until it wraps a service"]
+pub struct RateLimitLayer<L, F, D = TooManyRequests> {
+    limiter: L,
+    charge: F,
+    denial: D,
+    quota: Quota,
+    headers: Headers,
+}
+
+impl<K, A, H, F> RateLimitLayer<Limiter<K, A, H>, F>
+where
+    K: Hash + ?Sized,
+    A: Algorithm,
+{
+    /// Makes a layer that charges `limiter` what `charge` reads from each request.
+    ///
+    /// Where `charge` returns a response, because a request names no key for example, that is the answer, nothing is
+    /// spent and the wrapped service is not called. Denied requests are answered by [`TooManyRequests`].
+    pub fn new<B, T, R>(limiter: Limiter<K, A, H>, charge: F) -> Self
+    where
+        F: Fn(&Request<B>) -> Result<Charge<T>, Response<R>>,
+    {
+        let quota = limiter.quota();
+        Self { limiter, charge, denial: TooManyRequests, quota, headers: Headers::unnamed(quota) }
+    }
+}
+
+impl<L, F, D> RateLimitLayer<L, F, D> {
+    /// Sets what denied requests are answered.
+    pub fn denial<B, R, E>(self, denial: E) -> RateLimitLayer<L, F, E>
+    where
+        E: Denial<B, R>,
+    {
+        let Self { limiter, charge, denial: _, quota, headers } = self;
+        RateLimitLayer { limiter, charge, denial, quota, headers }
+    }
+
+    /// Sets the name that the limit has in the headers; "default" unless set.
+    ///
+    /// # Errors
+    ///
+    /// A name with anything but printable ASCII characters in it is refused.
+    pub fn policy_name(self, name: &str) -> Result<Self, PolicyNameError> {
+        let headers = Headers::new(name, self.quota)?;
+        Ok(Self { headers, ..self })
+    }
+}
+
+impl<L: fmt::Debug, F, D> fmt::Debug for RateLimitLayer<L, F, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { limiter, headers, .. } = self;
+        f.debug_struct("RateLimitLayer").field("limiter", limiter).field("headers", headers).finish_non_exhaustive()
+    }
+}
+
+impl<S, L, F, D> Layer<S> for RateLimitLayer<L, F, D>
+where
+    L: Clone,
+    F: Clone,
+    D: Clone,
+{
+    type Service = RateLimit<S, L, F, D>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        let Self { limiter, charge, denial, quota: _, headers } = self.clone();
+        RateLimit::new(inner, limiter, charge, denial, headers)
+    }
+}

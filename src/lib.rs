@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod clock;
+mod decision;
+mod error;
+mod quota;
+
+mod sync;
+
+mod algorithm;
+
+mod key;
+#[allow(unsafe_code)]
+mod ring;
+#[allow(unsafe_code)]
+mod table;
+
+mod count;
+mod limiter;
+mod single;
+mod sweep;
+
+#[cfg(feature = "http")]
+pub mod http;
+
+pub use crate::algorithm::{LogOptions, SlidingLog, TokenBucket};
+pub use crate::clock::{Clock, ManualClock, Tick};
+pub use crate::decision::Decision;
+pub use crate::error::QuotaError;
+pub use crate::key::{Address, KeyHasher, KeyState};
+pub use crate::limiter::{Algorithm, Builder, Limiter, Stats};
+pub use crate::quota::Quota;
+pub use crate::single::{SingleBuilder, SingleLimiter};
+pub use crate::table::Overflow;

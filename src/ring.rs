@@ -1,0 +1,494 @@
+//! The ring: the stamps of one key's sliding log.
+//!
+//! A word names a ring; the ring's `head` is the key's state. Positions count admissions; each slot carries the parity
+//! of its lap beside its stamp, so that a slot that was claimed but not written yet is told from the lap before.
+//! A ring that is too small, or whose key is evicted, is closed for good and replaced.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::{self, NonNull};
+
+use crate::algorithm::{SlidingLog, Stamp, Step, Usage};
+use crate::clock::Tick;
+use crate::decision::Decision;
+use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::table::{Heap, Resident};
+
+/// The head of a ring that takes no claims any more.
+const CLOSED: u64 = 1 << 63;
+
+/// What stands in front of the slots.
+#[repr(C)]
+struct Ring {
+    /// The next position to claim, and [`CLOSED`].
+    head: AtomicU64,
+    /// A position all before which have expired: where counting begins.
+    tail: AtomicU64,
+    /// The places that hold a word for this ring.
+    places: AtomicU32,
+    /// The number of slots.
+    capacity: u32,
+}
+
+/// A count of claims as laps and an index, so that no division finds the slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Position {
+    lap: u32,
+    idx: u32,
+}
+
+impl Position {
+    /// Reads the word of a head or a tail.
+    #[inline]
+    fn read(word: u64) -> Self {
+        Self { lap: (word >> 32) as u32 & (u32::MAX >> 1), idx: word as u32 }
+    }
+
+    /// Writes the word; laps begin again after 2^31.
+    #[inline]
+    fn word(self) -> u64 {
+        u64::from(self.lap & (u32::MAX >> 1)) << 32 | u64::from(self.idx)
+    }
+
+    /// Returns the position `n` later in a ring of `capacity`, with `n` at most that.
+    #[inline]
+    fn after(self, n: u32, capacity: u32) -> Self {
+        let idx = u64::from(self.idx) + u64::from(n);
+        if idx < u64::from(capacity) {
+            Self { lap: self.lap, idx: idx as u32 }
+        } else {
+            Self { lap: self.lap.wrapping_add(1), idx: (idx - u64::from(capacity)) as u32 }
+        }
+    }
+
+    /// Returns the position a lap earlier.
+    #[inline]
+    fn lap_before(self) -> Self {
+        Self { lap: self.lap.wrapping_sub(1), ..self }
+    }
+
+    /// Returns the position before this one in a ring of `capacity`.
+    #[inline]
+    fn before_in(self, capacity: u32) -> Self {
+        self.lap_before().after(capacity - 1, capacity)
+    }
+
+    /// Returns what a slot written at this position carries in its lowest bit.
+    #[inline]
+    fn parity(self) -> u64 {
+        u64::from(self.lap.wrapping_add(1) & 1)
+    }
+
+    /// Returns how many positions lie between this one and a later one, at most `capacity`.
+    #[inline]
+    fn distance(self, later: Self, capacity: u32) -> u32 {
+        let laps = later.lap.wrapping_sub(self.lap) & (u32::MAX >> 1);
+        let span = i64::from(laps) * i64::from(capacity) + i64::from(later.idx) - i64::from(self.idx);
+        span.clamp(0, i64::from(capacity)) as u32
+    }
+}
+
+/// A ring that a guard keeps alive.
+#[derive(Clone, Copy)]
+struct RingRef<'g> {
+    ring: &'g Ring,
+    start: NonNull<Ring>,
+}
+
+impl<'g> RingRef<'g> {
+    /// The slots of a new ring.
+    const SMALLEST: u32 = 4;
+
+    /// Returns the ring that a word names.
+    ///
+    /// # Safety
+    ///
+    /// The word is one of [`RingRef::word`], and the ring lives for `'g`.
+    unsafe fn named(word: u64) -> Self {
+        let start = ptr::with_exposed_provenance_mut::<Ring>(word as usize);
+        // SAFETY: the caller says that the ring lives, so the pointer is not null.
+        let start = unsafe { NonNull::new_unchecked(start) };
+        // SAFETY: the ring was initialised, is only shared, and lives for `'g`.
+        Self { ring: unsafe { start.as_ref() }, start }
+    }
+
+    /// Allocates a ring that holds these stamps already; its one reference is the caller's.
+    fn allocate(capacity: u32, stamps: &[Stamp], heap: &Heap) -> Self {
+        let layout = layout(capacity);
+        // SAFETY: the layout holds at least a header.
+        let memory = unsafe { alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(memory.cast::<Ring>()) else { handle_alloc_error(layout) };
+        heap.add_bytes(layout.size());
+        let head = Position { lap: 0, idx: 0 }.after(stamps.len() as u32, capacity);
+        // SAFETY: the memory is large enough, and nobody else has it.
+        unsafe {
+            start.write(Ring {
+                head: AtomicU64::new(head.word()),
+                tail: AtomicU64::new(0),
+                places: AtomicU32::new(1),
+                capacity,
+            });
+        }
+        #[cfg(loom)]
+        for idx in 0..capacity as usize {
+            // SAFETY: the slot is inside the allocation.
+            unsafe { start.add(1).cast::<AtomicU64>().add(idx).write(AtomicU64::new(0)) };
+        }
+        // SAFETY: the header was just written.
+        let ring = Self { ring: unsafe { start.as_ref() }, start };
+        let mut position = Position { lap: 0, idx: 0 };
+        for stamp in stamps {
+            ring.write(position, *stamp);
+            position = position.after(1, capacity);
+        }
+        ring
+    }
+
+    /// Returns the word that names the ring.
+    fn word(self) -> u64 {
+        self.start.as_ptr().expose_provenance() as u64
+    }
+
+    /// Returns the slot of a position.
+    #[inline]
+    fn slot(self, position: Position) -> &'g AtomicU64 {
+        debug_assert!(position.idx < self.ring.capacity, "a position lies inside its ring");
+        // SAFETY: the slots stand right behind the header, inside the allocation.
+        let slots = unsafe { self.start.add(1) }.cast::<AtomicU64>();
+        // SAFETY: positions wrap at the capacity, so the index is below it.
+        let slot = unsafe { slots.add(position.idx as usize) };
+        // SAFETY: every slot was initialised, is only shared, and lives as long as the ring.
+        unsafe { slot.as_ref() }
+    }
+
+    /// Returns the stamp that was written at a position, `None` while its owner has yet to write it.
+    #[inline]
+    fn read(self, position: Position) -> Option<Stamp> {
+        // Acquire: pairs with the Release of `write`; together with the claim it keeps laps apart.
+        let seen = self.slot(position).load(Ordering::Acquire);
+        (seen & 1 == position.parity()).then_some(Stamp(seen >> 1))
+    }
+
+    /// Writes the stamp of a claimed position.
+    #[inline]
+    fn write(self, position: Position, stamp: Stamp) {
+        // Release: pairs with the Acquire of `read`.
+        self.slot(position).store(stamp.0 << 1 | position.parity(), Ordering::Release);
+    }
+
+    /// Returns the position before another.
+    #[inline]
+    fn before(self, position: Position) -> Position {
+        position.before_in(self.ring.capacity)
+    }
+
+    /// Returns the head, and whether the ring is closed.
+    #[inline]
+    fn head(self) -> (u64, bool) {
+        // Acquire: pairs with the Release of `claim`: who sees the claim sees what was read before it.
+        let head = self.ring.head.load(Ordering::Acquire);
+        (head & !CLOSED, head & CLOSED != 0)
+    }
+
+    /// Tells whether the head still is what it was, so that what was read in between belongs together.
+    #[inline]
+    fn is_still(self, head: u64) -> bool {
+        // Acquire: orders the reads of slots before the read of the head below.
+        fence(Ordering::Acquire);
+        // Relaxed: the fence above orders it.
+        self.ring.head.load(Ordering::Relaxed) == head
+    }
+
+    /// Counts the stamps after `edge`; a claimed slot that is not written yet counts.
+    fn usage(self, head: Position, edge: Stamp, present: Stamp) -> Usage {
+        let newest = self.read(self.before(head)).unwrap_or(present);
+        if newest <= edge {
+            // Relaxed: a hint, checked by whoever uses it.
+            self.ring.tail.store(head.word(), Ordering::Relaxed);
+            return Usage { fresh: 0, newest: Stamp::NEVER };
+        }
+        // Relaxed: as above.
+        let hint = Position::read(self.ring.tail.load(Ordering::Relaxed));
+        let capacity = self.ring.capacity;
+        let mut fresh = hint.distance(head, capacity);
+        let last_skipped = head.lap_before().after(capacity - fresh, capacity).before_in(capacity);
+        if fresh < capacity && self.read(last_skipped).is_none_or(|stamp| stamp > edge) {
+            // The hint came from a later reading of the clock.
+            fresh = capacity;
+        }
+        let first = head.lap_before().after(capacity - fresh, capacity);
+        let expired = self.count_expired(first, fresh, edge);
+        fresh -= expired;
+        if expired > 0 {
+            // Relaxed: as above.
+            self.ring.tail.store(first.after(expired, capacity).word(), Ordering::Relaxed);
+        }
+        Usage { fresh, newest }
+    }
+
+    /// Counts how many of `count` stamps from a position on are at or before `edge`: those come first.
+    fn count_expired(self, first: Position, count: u32, edge: Stamp) -> u32 {
+        let capacity = self.ring.capacity;
+        let is_expired = |n: u32| self.read(first.after(n, capacity)).is_some_and(|stamp| stamp <= edge);
+        // Most calls find none or one: try steps of 1, 2, 4 ... before halving.
+        let (mut low, mut step) = (0, 1);
+        while low + step <= count && is_expired(low + step - 1) {
+            low += step;
+            step *= 2;
+        }
+        let mut high = count.min(low + step - 1).max(low);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_expired(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Tells whether the `n` oldest slots are written and, if `edge` is given, at or before it.
+    #[inline]
+    fn can_take(self, head: Position, n: u32, edge: Option<Stamp>) -> bool {
+        let capacity = self.ring.capacity;
+        let oldest = head.lap_before();
+        (0..n).all(|j| {
+            let stamp = self.read(oldest.after(j, capacity));
+            stamp.is_some_and(|stamp| edge.is_none_or(|edge| stamp <= edge))
+        })
+    }
+
+    /// Claims `n` positions from `head` on, if nobody was faster, and stamps them.
+    #[inline]
+    fn claim(self, head: u64, n: u32, stamp: Stamp) -> bool {
+        let capacity = self.ring.capacity;
+        let first = Position::read(head);
+        let next = first.after(n, capacity).word();
+        // AcqRel: Release keeps the reads of the oldest stamps before the claim, Acquire the writes of the new ones
+        // after it; both pair with the Acquire of `head`. Relaxed on failure: read again.
+        let claimed = self.ring.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        if claimed {
+            (0..n).for_each(|j| self.write(first.after(j, capacity), stamp));
+        }
+        claimed
+    }
+
+    /// Closes the ring if its head still is `head`; tells whether it is closed.
+    fn close(self, head: u64) -> bool {
+        // AcqRel: as in `claim`. Acquire on failure: as in `head`.
+        match self.ring.head.compare_exchange(head, head | CLOSED, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => true,
+            Err(seen) => seen & CLOSED != 0,
+        }
+    }
+
+    /// Makes the ring that replaces this closed one, with room for `n` more, up to `limit` in all.
+    fn replacement(self, head: Position, n: u32, limit: u32, edge: Stamp, now: Stamp, heap: &Heap) -> Self {
+        let capacity = self.ring.capacity;
+        let oldest = head.lap_before();
+        // A slot that its owner has yet to write is fresh: take it as written now.
+        let mut newest = edge;
+        let mut stamps = Vec::new();
+        for j in 0..capacity {
+            newest = newest.max(self.read(oldest.after(j, capacity)).unwrap_or(now));
+            if newest > edge {
+                stamps.push(newest);
+            }
+        }
+        let wanted = (stamps.len() as u32).saturating_add(n).next_power_of_two().max(Self::SMALLEST);
+        Self::allocate(wanted.min(limit).max(stamps.len() as u32), &stamps, heap)
+    }
+}
+
+/// Returns the layout of a ring.
+fn layout(capacity: u32) -> Layout {
+    let size = size_of::<Ring>() + size_of::<AtomicU64>() * capacity as usize;
+    Layout::from_size_align(size, align_of::<Ring>()).expect("a ring is smaller than the address space")
+}
+
+/// Frees a ring.
+///
+/// # Safety
+///
+/// `object` came from [`RingRef::word`], and nobody can reach the ring.
+unsafe fn free(object: *mut (), _heap: &Heap) {
+    let start = object.cast::<Ring>();
+    // SAFETY: the caller hands over the only pointer to an initialised ring.
+    let capacity = unsafe { (*start).capacity };
+    #[cfg(loom)]
+    for idx in 0..capacity as usize {
+        // SAFETY: every slot was initialised and is dropped once.
+        unsafe { start.add(1).cast::<AtomicU64>().add(idx).drop_in_place() };
+    }
+    #[cfg(loom)]
+    // SAFETY: the header was initialised and is dropped once.
+    unsafe {
+        start.drop_in_place();
+    };
+    // SAFETY: `allocate` used the same layout.
+    unsafe { dealloc(start.cast(), layout(capacity)) };
+}
+
+/// What came of a check of an open ring.
+enum Outcome {
+    /// The decision holds.
+    Decided(Decision),
+    /// Somebody else claimed in between.
+    Raced,
+    /// There is room under the limit but not in the ring.
+    TooSmall,
+}
+
+impl SlidingLog {
+    /// Decides about one check of an open ring.
+    fn try_check(&self, ring: RingRef<'_>, head: u64, now: Tick, cost: u64) -> Outcome {
+        let position = Position::read(head);
+        let stamp = self.present(ring, position, now);
+        let edge = self.edge(stamp.tick());
+        let usage = ring.usage(position, edge, stamp);
+        let still = |decision| if ring.is_still(head) { Outcome::Decided(decision) } else { Outcome::Raced };
+        let n = match u32::try_from(cost) {
+            Ok(n) if n <= self.limit => n,
+            _ => return still(self.decision(false, usage, now, Decision::NEVER)),
+        };
+        let fits = u64::from(usage.fresh) + u64::from(n) <= u64::from(self.limit);
+        if n == 0 {
+            return still(self.decision(true, usage, now, 0));
+        }
+        if !fits && !self.count_denied {
+            return still(self.decision(false, usage, now, self.wait_ns(ring, position, usage, n, now)));
+        }
+        let capacity = ring.ring.capacity;
+        if capacity < self.limit && u64::from(usage.fresh) + u64::from(n) > u64::from(capacity) {
+            return Outcome::TooSmall;
+        }
+        if !ring.can_take(position, n, fits.then_some(edge)) {
+            // The owner of one of these slots stands between its claim and its stamp.
+            let usage = Usage { fresh: self.limit, ..usage };
+            return still(self.decision(false, usage, now, self.wait_ns(ring, position, usage, n, now)));
+        }
+        if !ring.claim(head, n, stamp) {
+            return Outcome::Raced;
+        }
+        let after = Usage { fresh: usage.fresh.saturating_add(n).min(self.limit), newest: stamp };
+        let retry_after_ns = if fits {
+            0
+        } else {
+            let position = position.after(n, capacity);
+            self.wait_ns(ring, position, after, n, now)
+        };
+        Outcome::Decided(self.decision(fits, after, now, retry_after_ns))
+    }
+
+    /// Returns the stamp of a request at `now`: time that goes backwards counts as no time.
+    #[inline]
+    fn present(&self, ring: RingRef<'_>, head: Position, now: Tick) -> Stamp {
+        Stamp::at(now).max(ring.read(ring.before(head)).unwrap_or(Stamp::NEVER))
+    }
+
+    /// Returns the time until so many stamps have expired that `n` more fit.
+    fn wait_ns(&self, ring: RingRef<'_>, head: Position, usage: Usage, n: u32, now: Tick) -> u64 {
+        let capacity = ring.ring.capacity;
+        let fresh = usage.fresh.min(capacity);
+        let excess = (u64::from(fresh) + u64::from(n)).saturating_sub(u64::from(self.limit)).max(1) as u32;
+        let decisive = head.lap_before().after(capacity - fresh + excess - 1, capacity);
+        self.expires_after_ns(ring.read(decisive).unwrap_or(usage.newest), now).max(1)
+    }
+
+    /// Returns the cost if it can ever pass, and otherwise nothing to make room for.
+    fn room_for(&self, cost: u64) -> u32 {
+        u32::try_from(cost).ok().filter(|n| *n <= self.limit).unwrap_or(0)
+    }
+
+    /// Tells whether every stamp of a ring had expired at `now`.
+    fn has_expired(&self, ring: RingRef<'_>, head: u64, now: Tick) -> bool {
+        let newest = ring.read(ring.before(Position::read(head)));
+        newest.is_some_and(|newest| newest <= self.edge(now))
+    }
+}
+
+// SAFETY: each place that holds a ring's word is counted in the ring, and the last one to give it up retires it.
+unsafe impl Resident for SlidingLog {
+    const OWNS_MEMORY: bool = true;
+
+    #[inline]
+    unsafe fn step(&self, word: u64, now: Tick, cost: u64, heap: &Heap) -> Step {
+        if word == 0 {
+            return self.unspent(now, cost).map_or_else(
+                || {
+                    let room = self.room_for(cost).next_power_of_two().max(RingRef::SMALLEST);
+                    Step::Swap(RingRef::allocate(room.min(self.limit), &[], heap).word())
+                },
+                Step::Keep,
+            );
+        }
+        // SAFETY: the caller's guard keeps the ring that the word names.
+        let ring = unsafe { RingRef::named(word) };
+        loop {
+            let (head, is_closed) = ring.head();
+            if is_closed {
+                let position = Position::read(head);
+                let stamp = self.present(ring, position, now);
+                let (edge, room) = (self.edge(stamp.tick()), self.room_for(cost));
+                return Step::Swap(ring.replacement(position, room, self.limit, edge, stamp, heap).word());
+            }
+            match self.try_check(ring, head, now, cost) {
+                Outcome::Decided(decision) => return Step::Keep(decision),
+                Outcome::Raced => {}
+                Outcome::TooSmall => {
+                    ring.close(head);
+                }
+            }
+        }
+    }
+
+    fn unspent(&self, now: Tick, cost: u64) -> Option<Decision> {
+        let unused = Usage { fresh: 0, newest: Stamp::NEVER };
+        if cost == 0 {
+            Some(self.decision(true, unused, now, 0))
+        } else if cost > u64::from(self.limit) {
+            Some(self.decision(false, unused, now, Decision::NEVER))
+        } else {
+            None
+        }
+    }
+
+    unsafe fn is_idle(&self, word: u64, now: Tick) -> bool {
+        // SAFETY: the caller's guard keeps the ring that the word names.
+        let ring = unsafe { RingRef::named(word) };
+        self.has_expired(ring, ring.head().0, now)
+    }
+
+    unsafe fn evict(&self, word: u64, now: Tick) -> bool {
+        // SAFETY: the caller's guard keeps the ring that the word names.
+        let ring = unsafe { RingRef::named(word) };
+        loop {
+            let (head, is_closed) = ring.head();
+            if !self.has_expired(ring, head, now) {
+                return false;
+            }
+            // A closed ring with nothing fresh in it says the same as no ring, to whoever still meets it.
+            if is_closed || ring.close(head) {
+                return true;
+            }
+        }
+    }
+
+    unsafe fn retain(word: u64) {
+        // SAFETY: the caller's guard keeps the ring that the word names.
+        let ring = unsafe { RingRef::named(word) };
+        // Relaxed: a reference is only made from a place that holds one.
+        ring.ring.places.fetch_add(1, Ordering::Relaxed);
+    }
+
+    unsafe fn release(word: u64, heap: &Heap) {
+        // SAFETY: the reference that is given up keeps the ring.
+        let ring = unsafe { RingRef::named(word) };
+        let bytes = layout(ring.ring.capacity).size();
+        // AcqRel: the last one to give up its reference retires the ring after all others are done with theirs.
+        if ring.ring.places.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // SAFETY: no place holds the word any more; the allocation was counted with these bytes.
+            unsafe { heap.retire(ring.start.as_ptr().cast(), bytes, free) };
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Moving a segment: how a table grows, shrinks and evicts while it is used.
+
+use crate::clock::Tick;
+use crate::sync::Ordering;
+use crate::table::reclaim::Guard;
+use crate::table::resident::Resident;
+use crate::table::segment::{Claim, EMPTY, FROZEN, Found, Line, SEALED, SLOTS, Segment, seal_slot};
+use crate::table::{Table, cell};
+
+/// The lines that one insert moves on the way.
+const CHUNK: usize = 8;
+/// The lines that a key without room moves to make some.
+const ROOM: usize = 1024;
+/// The lines that are looked at to guess how many keys of a segment are idle.
+const SAMPLE: usize = 64;
+
+/// How many identities some lines hold, and how many of them are idle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Census {
+    used: u64,
+    idle: u64,
+}
+
+impl<A: Resident> Table<A> {
+    /// Returns the segment that takes over from one that is full or closed, and begins the move if nobody has.
+    pub(super) fn successor<'g>(
+        &'g self,
+        guard: &'g Guard,
+        index: usize,
+        segment: Segment<'g>,
+        now: Tick,
+    ) -> Segment<'g> {
+        if let Some(next) = segment.next() {
+            return next;
+        }
+        while !segment.close() {
+            self.finish(guard, index, now);
+        }
+        // Only the directory's own segment is ever replaced: one move at a time.
+        if let Some(before) = self.current(guard, index)
+            && before.next().is_some_and(|next| next.tag() == segment.tag())
+        {
+            self.swap_directory(index, before, segment);
+        }
+        let occupied = segment.occupied();
+        let census = self.census(guard, segment, now, SAMPLE);
+        let live = (occupied * (census.used - census.idle)).div_ceil(census.used.max(1));
+        let candidate = Segment::allocate(Segment::fitting(live, occupied), Some(occupied), &self.heap);
+        let (next, is_ours) = segment.publish_next(candidate);
+        if !is_ours {
+            self.free_unseen(candidate);
+        }
+        next
+    }
+
+    /// Counts identities and idle keys in up to `most` lines, spread over the segment.
+    fn census(&self, _guard: &Guard, segment: Segment<'_>, now: Tick, most: usize) -> Census {
+        let horizon = Self::horizon(now);
+        let stride = (segment.line_count() / most).max(1);
+        let mut census = Census::default();
+        for idx in (0..segment.line_count()).step_by(stride) {
+            let Line { ids, words } = segment.line(idx);
+            for (id, word) in ids.iter().zip(words) {
+                // Relaxed: a look; the word below is valid whatever the identity.
+                if matches!(id.load(Ordering::Relaxed), EMPTY | SEALED) {
+                    continue;
+                }
+                // Acquire: pairs with the Release by which the word came to name what it names.
+                let value = word.load(Ordering::Acquire) & !FROZEN;
+                census.used += 1;
+                // SAFETY: the word was read under the guard, from this table.
+                census.idle += u64::from(value == 0 || unsafe { self.algorithm.is_idle(value, horizon) });
+            }
+        }
+        census
+    }
+
+    /// Moves a few lines of the segment in the directory, if it is being replaced.
+    pub(super) fn help(&self, guard: &Guard, index: usize, now: Tick) {
+        self.help_with(guard, index, now, CHUNK);
+    }
+
+    /// Moves up to `count` lines of the segment in the directory; tells whether lines are left to take.
+    fn help_with(&self, guard: &Guard, index: usize, now: Tick, count: usize) -> bool {
+        let Some(old) = self.current(guard, index) else { return false };
+        let Some(next) = old.next() else { return false };
+        let lines = old.claim_lines(count);
+        let taken = lines.len();
+        if taken == 0 {
+            return false;
+        }
+        let ids = self.move_lines(old, next, lines, now);
+        if let Some(ids) = old.report_moved(taken, ids) {
+            self.complete(index, old, next, ids);
+            return false;
+        }
+        true
+    }
+
+    /// Finishes the move of the segment in the directory, without waiting for anybody.
+    pub(super) fn finish(&self, guard: &Guard, index: usize, now: Tick) {
+        let Some(old) = self.current(guard, index) else { return };
+        let Some(next) = old.next() else { return };
+        while self.help_with(guard, index, now, CHUNK * 8) {}
+        if !next.used().is_settled() {
+            // Others are not done with lines they took: moving a line twice does no harm.
+            let ids = self.move_lines(old, next, 0..old.line_count(), now);
+            self.complete(index, old, next, ids);
+        }
+        self.swap_directory(index, old, next);
+    }
+
+    /// Moves lines: seals unused slots, freezes words, and carries over those that are not idle. Returns the
+    /// identities it met.
+    fn move_lines(&self, old: Segment<'_>, next: Segment<'_>, lines: std::ops::Range<usize>, now: Tick) -> u64 {
+        let horizon = Self::horizon(now);
+        let mut met = 0;
+        for idx in lines {
+            let Line { ids, words } = old.line(idx);
+            for slot in 0..SLOTS {
+                let id = seal_slot(&ids[slot]);
+                if id == SEALED {
+                    continue;
+                }
+                met += 1;
+                // AcqRel: Release pairs with the Acquire of `charge`: whoever meets FROZEN sees the next segment.
+                // Acquire: what the word names is visible.
+                let word = words[slot].fetch_or(FROZEN, Ordering::AcqRel) & !FROZEN;
+                // SAFETY: this place of the table holds the word, and the guard of the caller keeps the place.
+                if word != 0 && !unsafe { self.algorithm.evict(word, horizon) } {
+                    self.carry(id, word, next);
+                }
+            }
+        }
+        met
+    }
+
+    /// Takes a frozen word over into the next segment, unless somebody has.
+    pub(super) fn carry(&self, id: u64, word: u64, next: Segment<'_>) {
+        if word == 0 {
+            return;
+        }
+        let place = match next.find(id) {
+            Found::Here(place) => place,
+            Found::Sealed => return,
+            Found::Absent => {
+                // Settled: everything was carried over or idle.
+                if next.claim_carried() != Claim::Granted {
+                    return;
+                }
+                match next.insert(id) {
+                    Some((place, true)) => place,
+                    Some((place, false)) => {
+                        self.unclaim_carried(next);
+                        place
+                    }
+                    None => return self.unclaim_carried(next),
+                }
+            }
+        };
+        // Relaxed: a look before the exchange.
+        if place.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        if A::OWNS_MEMORY {
+            // SAFETY: the old segment, which the caller's guard keeps, holds the word and so a reference.
+            unsafe { A::retain(word) };
+        }
+        // Release: pairs with the Acquire of `charge`: what the word names stays visible. Relaxed on failure: somebody
+        // else carried it over, and it may have been charged since.
+        if place.compare_exchange(0, word, Ordering::Release, Ordering::Relaxed).is_err() {
+            // SAFETY: the reference from above found no place.
+            unsafe { cell::release::<A>(word, &self.heap) };
+        }
+    }
+
+    /// Gives back a slot for a carried word, and mends the counts if they were drawn up in between.
+    fn unclaim_carried(&self, next: Segment<'_>) {
+        if next.unclaim_carried().is_settled() {
+            // Relaxed: the counts publish nothing.
+            self.keys.fetch_sub(1, Ordering::Relaxed);
+            // Relaxed: as above.
+            self.evicted.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends a move of which every line is done.
+    fn complete(&self, index: usize, old: Segment<'_>, next: Segment<'_>, ids: u64) {
+        if let Some(used) = next.settle() {
+            // Claims in flight can make this negative for a moment; wrapping adds up all the same.
+            let evicted = ids.wrapping_sub(used.carried());
+            // Relaxed: the counts publish nothing.
+            self.keys.fetch_sub(evicted, Ordering::Relaxed);
+            // Relaxed: as above.
+            self.evicted.fetch_add(evicted, Ordering::Relaxed);
+        }
+        self.swap_directory(index, old, next);
+    }
+
+    /// Puts the next segment into the directory, and retires the old one if this thread was the one to do it.
+    fn swap_directory(&self, index: usize, old: Segment<'_>, next: Segment<'_>) {
+        // AcqRel: Release publishes the next segment to `current`; Acquire makes what the old one held visible to the
+        // one who frees it. Relaxed on failure: somebody else did it.
+        let swapped =
+            self.directory[index].compare_exchange(old.tag(), next.tag(), Ordering::AcqRel, Ordering::Relaxed);
+        if swapped.is_ok() {
+            // SAFETY: the old segment just left the directory, the only way to it, and was allocated with these bytes.
+            unsafe { self.heap.retire(old.tag().cast(), old.byte_count(), Segment::free::<A>) };
+        }
+    }
+
+    /// Begins or furthers an eviction for a key that found no room; tells whether there is some now.
+    pub(super) fn make_room(&self, guard: &Guard, index: usize, now: Tick) -> bool {
+        let Some(segment) = self.current(guard, index) else { return false };
+        if segment.next().is_none() {
+            let census = self.census(guard, segment, now, SAMPLE);
+            // Moving a segment for less would cost an attacker nothing and us much.
+            if census.idle * 8 < census.used.max(1) {
+                return false;
+            }
+            self.successor(guard, index, segment, now);
+        }
+        self.help_with(guard, index, now, ROOM);
+        // Relaxed: a look.
+        self.keys.load(Ordering::Relaxed) < self.max_keys
+    }
+
+    /// Evicts from one segment if enough of its keys are idle, and gives unused memory back; returns the lines
+    /// that it looked at.
+    pub(crate) fn sweep(&self, guard: &Guard, index: usize, now: Tick) -> usize {
+        let Some(segment) = self.current(guard, index) else { return 0 };
+        if segment.next().is_some() {
+            self.finish(guard, index, now);
+            return segment.line_count();
+        }
+        let Census { used, idle } = self.census(guard, segment, now, usize::MAX);
+        let is_roomy = Segment::fitting(used - idle, segment.occupied()) + 2 <= segment.log2();
+        if (idle > 0 && idle * 4 >= used) || is_roomy {
+            self.successor(guard, index, segment, now);
+            self.finish(guard, index, now);
+        }
+        segment.line_count()
+    }
+}

@@ -1,0 +1,287 @@
+//! The table: a lock-free map from the identity of a key to its word.
+//!
+//! A directory of segments, chosen by the top bits of the identity; the low bits choose a line in it. Growing,
+//! shrinking and evicting are one thing: moving to another segment (`migrate`). `docs/design.md` tells the protocol.
+
+mod cell;
+mod migrate;
+mod reclaim;
+mod resident;
+mod segment;
+
+pub(crate) use self::cell::Cell;
+pub(crate) use self::reclaim::{Guard, Heap, enter};
+pub(crate) use self::resident::Resident;
+
+use std::fmt;
+use std::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use crate::clock::Tick;
+use crate::decision::Decision;
+use crate::sync::{AtomicPtr, AtomicU64, Ordering};
+use crate::table::segment::{Claim, FROZEN, Found, Line, Segment};
+
+/// What a new key gets when the table holds as many keys as it may, and no idle one can be evicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overflow {
+    /// It is denied, and told to come back in a second.
+    Deny,
+    /// It is allowed, and nothing is counted for it.
+    Allow,
+    /// All such keys together are treated as one key.
+    #[default]
+    Share,
+}
+
+/// The segments of a table.
+pub(crate) const SEGMENTS: usize = if cfg!(loom) { 1 } else { 256 };
+
+/// A map from identities to the words of one algorithm.
+#[derive(Debug)]
+pub(crate) struct Table<A: Resident> {
+    algorithm: A,
+    directory: [AtomicPtr<Line>; SEGMENTS],
+    /// How many identities stand in the table, or are about to.
+    keys: CachePadded<AtomicU64>,
+    evicted: AtomicU64,
+    overflowed: AtomicU64,
+    /// The word of all keys that found no room.
+    shared: CachePadded<AtomicU64>,
+    max_keys: u64,
+    overflow: Overflow,
+    /// Dropped last: it frees what the rest retires.
+    heap: Heap,
+}
+
+impl<A: Resident> Table<A> {
+    /// How long a key is left in the table after it became idle, for threads whose reading of the clock is older.
+    const MARGIN: std::time::Duration = std::time::Duration::from_secs(1);
+    /// What a denied key that found no room is told to wait.
+    const OVERFLOW_RETRY_NS: u64 = 1_000_000_000;
+
+    /// Makes an empty table.
+    pub(crate) fn new(algorithm: A, max_keys: u64, overflow: Overflow) -> Self {
+        Self {
+            algorithm,
+            directory: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+            keys: CachePadded::new(AtomicU64::new(0)),
+            evicted: AtomicU64::new(0),
+            overflowed: AtomicU64::new(0),
+            shared: CachePadded::new(AtomicU64::new(0)),
+            max_keys,
+            overflow,
+            heap: Heap::new(),
+        }
+    }
+
+    /// Decides about one check of the key with this identity.
+    #[inline]
+    pub(crate) fn check(&self, guard: &Guard, id: u64, now: Tick, cost: u64) -> Decision {
+        if let Some(segment) = self.current(guard, Self::index(id))
+            && let Found::Here(word) = segment.find(id)
+            && let Some(decision) = self.charge(guard, word, now, cost)
+        {
+            return decision;
+        }
+        self.check_elsewhere(guard, id, now, cost)
+    }
+
+    /// Decides about a key that has no word yet, or whose word is on the move.
+    #[cold]
+    #[inline(never)]
+    fn check_elsewhere(&self, guard: &Guard, id: u64, now: Tick, cost: u64) -> Decision {
+        let index = Self::index(id);
+        let mut segment = self.current_or_first(guard, index);
+        let mut may_evict = true;
+        loop {
+            match segment.find(id) {
+                Found::Here(word) => {
+                    if let Some(decision) = self.charge(guard, word, now, cost) {
+                        return decision;
+                    }
+                    let next = self.successor(guard, index, segment, now);
+                    // Acquire: pairs with the Release by which the word came to name what it names.
+                    self.carry(id, word.load(Ordering::Acquire) & !FROZEN, next);
+                    segment = next;
+                }
+                Found::Sealed => segment = self.successor(guard, index, segment, now),
+                Found::Absent if segment.used().is_closed() => {
+                    // Whoever was granted a slot before the close must not insert this key behind our back.
+                    if segment.seal(id).is_none() {
+                        segment = self.successor(guard, index, segment, now);
+                    }
+                }
+                Found::Absent => {
+                    if let Some(decision) = self.algorithm.unspent(now, cost) {
+                        return decision;
+                    }
+                    if !self.insert(guard, index, segment, id, now) {
+                        if !may_evict || !self.make_room(guard, index, now) {
+                            return self.check_overflowed(guard, now, cost);
+                        }
+                        may_evict = false;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Steps on a word until the step holds; `None` if the word is frozen.
+    #[inline]
+    fn charge(&self, guard: &Guard, word: &AtomicU64, now: Tick, cost: u64) -> Option<Decision> {
+        // SAFETY: the table's words are charged with its own algorithm and heap.
+        unsafe { cell::charge(&self.algorithm, &self.heap, guard, word, now, cost) }
+    }
+
+    /// Tries to give the key a slot in the segment, or changes what stands in the way; `false` if there are too many
+    /// keys.
+    fn insert(&self, guard: &Guard, index: usize, segment: Segment<'_>, id: u64, now: Tick) -> bool {
+        if !segment.used().is_settled() {
+            self.help(guard, index, now);
+        }
+        match segment.claim_fresh() {
+            Claim::Granted => {}
+            Claim::Closed => return true,
+            Claim::Full => {
+                if segment.used().is_settled() {
+                    self.successor(guard, index, segment, now);
+                } else {
+                    self.finish(guard, index, now);
+                }
+                return true;
+            }
+        }
+        // Relaxed: the count publishes nothing; it only has to be exact.
+        let has_room = self.keys.fetch_add(1, Ordering::Relaxed) < self.max_keys;
+        if !has_room || !segment.insert(id).is_some_and(|(_, is_new)| is_new) {
+            segment.unclaim_fresh();
+            // Relaxed: as above.
+            self.keys.fetch_sub(1, Ordering::Relaxed);
+        }
+        has_room
+    }
+
+    /// Decides about a key for which there is no room.
+    fn check_overflowed(&self, guard: &Guard, now: Tick, cost: u64) -> Decision {
+        // Relaxed: a statistic.
+        self.overflowed.fetch_add(1, Ordering::Relaxed);
+        let shared =
+            |cost| self.charge(guard, &self.shared, now, cost).expect("a word outside segments is never frozen");
+        match self.overflow {
+            Overflow::Share => shared(cost),
+            Overflow::Allow => {
+                let all = shared(0);
+                Decision { allowed: true, remaining: all.limit, reset_after_ns: 0, retry_after_ns: 0, ..all }
+            }
+            Overflow::Deny => {
+                let all = shared(0);
+                let wait = Self::OVERFLOW_RETRY_NS;
+                Decision { allowed: false, remaining: 0, reset_after_ns: wait, retry_after_ns: wait, ..all }
+            }
+        }
+    }
+
+    /// Returns the place in the directory for an identity.
+    #[inline]
+    fn index(id: u64) -> usize {
+        (id >> 56) as usize % SEGMENTS
+    }
+
+    /// Returns the segment that stands in the directory.
+    #[inline]
+    fn current<'g>(&'g self, _guard: &'g Guard, index: usize) -> Option<Segment<'g>> {
+        // Acquire: pairs with the Release of the exchanges that put a segment there.
+        let tagged = self.directory[index].load(Ordering::Acquire);
+        // SAFETY: a segment is retired after it left the directory, and the guard keeps it from being freed.
+        unsafe { Segment::from_tagged(tagged) }
+    }
+
+    /// Returns the segment that stands in the directory, which becomes a new one if there is none.
+    fn current_or_first<'g>(&'g self, guard: &'g Guard, index: usize) -> Segment<'g> {
+        if let Some(segment) = self.current(guard, index) {
+            return segment;
+        }
+        let first = Segment::allocate(Segment::SMALLEST, None, &self.heap);
+        // Release: publishes the segment. Acquire on failure: pairs with it.
+        let placed =
+            self.directory[index].compare_exchange(ptr::null_mut(), first.tag(), Ordering::Release, Ordering::Acquire);
+        match placed {
+            Ok(_) => first,
+            Err(winner) => {
+                self.free_unseen(first);
+                // SAFETY: as in `current`; a failed exchange found a segment.
+                unsafe { Segment::from_tagged(winner) }.expect("a directory never goes back to null")
+            }
+        }
+    }
+
+    /// Frees a segment that was never published.
+    fn free_unseen(&self, segment: Segment<'_>) {
+        // SAFETY: nobody else ever saw it; it is freed through the list like all others.
+        unsafe { self.heap.retire(segment.tag().cast(), segment.byte_count(), Segment::free::<A>) };
+    }
+
+    /// Returns the tick at which a key must have been idle to be evicted at `now`.
+    fn horizon(now: Tick) -> Tick {
+        now - Self::MARGIN
+    }
+
+    /// Returns how many keys the table holds.
+    pub(crate) fn key_count(&self) -> u64 {
+        // Relaxed: a statistic.
+        self.keys.load(Ordering::Relaxed).min(self.max_keys)
+    }
+
+    /// Returns how many keys were evicted.
+    pub(crate) fn evicted(&self) -> u64 {
+        // Relaxed: a statistic.
+        self.evicted.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many checks found no room for their key.
+    pub(crate) fn overflowed(&self) -> u64 {
+        // Relaxed: a statistic.
+        self.overflowed.load(Ordering::Relaxed)
+    }
+
+    /// Returns the bytes allocated for segments, and for what the words name.
+    pub(crate) fn bytes(&self) -> usize {
+        self.heap.bytes()
+    }
+
+    /// Frees what was retired and can no longer be held.
+    pub(crate) fn collect(&self) {
+        self.heap.collect();
+    }
+}
+
+impl<A: Resident> Drop for Table<A> {
+    fn drop(&mut self) {
+        // Relaxed: nobody else has the table any more.
+        let shared = self.shared.load(Ordering::Relaxed);
+        // SAFETY: the place goes away with its reference.
+        unsafe { cell::release::<A>(shared, &self.heap) };
+        for entry in &self.directory {
+            // Relaxed: nobody else has the table any more.
+            let mut tagged = entry.load(Ordering::Relaxed);
+            loop {
+                // SAFETY: a table being dropped has no readers, so every segment it reaches lives.
+                let Some(segment) = (unsafe { Segment::from_tagged(tagged) }) else { break };
+                tagged = segment.next().map_or(ptr::null_mut(), Segment::tag);
+                self.free_unseen(segment);
+            }
+        }
+    }
+}
+
+impl fmt::Display for Overflow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Deny => "deny",
+            Self::Allow => "allow",
+            Self::Share => "share",
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! What a table asks of the algorithm whose words it keeps.
+
+use crate::algorithm::{Pure, Step};
+use crate::clock::Tick;
+use crate::decision::Decision;
+use crate::table::reclaim::Heap;
+
+/// An algorithm whose words can live in a table or a cell, with what they may point to.
+///
+/// Each place that holds a word other than 0 holds one reference to what the word names.
+///
+/// # Safety
+///
+/// What a word names must stay valid while a place holds it or a guard from before its last `release` lives.
+pub unsafe trait Resident: Send + Sync + 'static {
+    /// Whether words name memory, so that dropping one means something.
+    const OWNS_MEMORY: bool;
+
+    /// Decides about one check; a word in `Set` or `Swap` comes with its reference.
+    ///
+    /// # Safety
+    ///
+    /// `word` is 0 or was read, under a guard that still lives, from a place of the same owner.
+    unsafe fn step(&self, word: u64, now: Tick, cost: u64, heap: &Heap) -> Step;
+
+    /// Returns the decision about a key never seen if that leaves nothing behind.
+    fn unspent(&self, now: Tick, cost: u64) -> Option<Decision>;
+
+    /// Tells whether the word says nothing any more at `now`.
+    ///
+    /// # Safety
+    ///
+    /// As for `step`.
+    unsafe fn is_idle(&self, word: u64, now: Tick) -> bool;
+
+    /// Tells whether a frozen word may be dropped, and sees to it that nobody can charge it afterwards.
+    ///
+    /// # Safety
+    ///
+    /// As for `step`.
+    unsafe fn evict(&self, word: u64, now: Tick) -> bool {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.is_idle(word, now) }
+    }
+
+    /// Adds a reference for a second place.
+    ///
+    /// # Safety
+    ///
+    /// As for `step`, and the word is not 0.
+    unsafe fn retain(word: u64);
+
+    /// Gives up a place's reference.
+    ///
+    /// # Safety
+    ///
+    /// The word is not 0, its place's reference is given up once, and `heap` is the owner's.
+    unsafe fn release(word: u64, heap: &Heap);
+}
+
+// SAFETY: the words of a pure algorithm name nothing.
+unsafe impl<A: Pure> Resident for A {
+    const OWNS_MEMORY: bool = false;
+
+    #[inline]
+    unsafe fn step(&self, word: u64, now: Tick, cost: u64, _heap: &Heap) -> Step {
+        Pure::step(self, word, now, cost)
+    }
+
+    fn unspent(&self, now: Tick, cost: u64) -> Option<Decision> {
+        match Pure::step(self, 0, now, cost) {
+            Step::Keep(decision) => Some(decision),
+            Step::Set(..) | Step::Swap(_) => None,
+        }
+    }
+
+    #[inline]
+    unsafe fn is_idle(&self, word: u64, now: Tick) -> bool {
+        Pure::is_idle(self, word, now)
+    }
+
+    #[inline]
+    unsafe fn retain(_word: u64) {}
+
+    #[inline]
+    unsafe fn release(_word: u64, _heap: &Heap) {}
+}
