@@ -191,7 +191,7 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     /// assert!(!limiter.check(&7).is_allowed());
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn check<Q: Hash + ?Sized>(&self, key: &Q) -> Decision
     where
         K: Borrow<Q>,
@@ -212,7 +212,7 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     /// assert_eq!(limiter.check_n(&7, 11).retry_after(), None, "it can never pass");
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn check_n<Q: Hash + ?Sized>(&self, key: &Q, cost: u64) -> Decision
     where
         K: Borrow<Q>,
@@ -234,7 +234,7 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     /// assert!(limiter.check_at(&8, now).is_allowed());
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn check_at<Q: Hash + ?Sized>(&self, key: &Q, now: Tick) -> Decision
     where
         K: Borrow<Q>,
@@ -253,7 +253,7 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     /// assert_eq!(limiter.check_n_at(&7, 10, Tick::ZERO).remaining(), 0);
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn check_n_at<Q: Hash + ?Sized>(&self, key: &Q, cost: u64, now: Tick) -> Decision
     where
         K: Borrow<Q>,
@@ -278,7 +278,7 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     /// assert_eq!(limiter.peek(&7).remaining(), 10);
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn peek<Q: Hash + ?Sized>(&self, key: &Q) -> Decision
     where
         K: Borrow<Q>,
@@ -297,7 +297,7 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     /// assert_eq!(limiter.peek_at(&7, Tick::ZERO).remaining(), 10);
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn peek_at<Q: Hash + ?Sized>(&self, key: &Q, now: Tick) -> Decision
     where
         K: Borrow<Q>,
@@ -319,7 +319,7 @@ impl<K: ?Sized, A: Algorithm, S> Limiter<K, A, S> {
     /// assert!(limiter.now() >= now);
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn now(&self) -> Tick {
         self.inner.clock.now()
     }
@@ -438,16 +438,23 @@ impl<K: ?Sized, A: Algorithm, S> fmt::Debug for Limiter<K, A, S> {
 
 impl<A: Algorithm, S> Inner<A, S> {
     /// Returns the identity of a key, which is neither of the two that the table keeps to itself.
-    #[inline]
+    #[inline(always)]
     fn identity<Q: Hash + ?Sized>(&self, key: &Q) -> u64
     where
         S: BuildHasher,
     {
-        self.hasher.hash_one(key).clamp(1, u64::MAX - 1)
+        /// Returns an identity that is free, for the two hashes that are not.
+        #[cold]
+        fn replaced() -> u64 {
+            1
+        }
+
+        let hash = self.hasher.hash_one(key);
+        if hash.wrapping_add(1) < 2 { replaced() } else { hash }
     }
 
     /// Counts a decision about anything but a look.
-    #[inline]
+    #[inline(always)]
     fn count(&self, guard: &Guard, cost: u64, decision: &Decision) {
         if cost > 0 {
             self.counts.add(guard.thread_index(), decision.allowed);

@@ -349,14 +349,14 @@ impl SlidingLog {
         let still = |decision| if ring.is_still(head) { Outcome::Decided(decision) } else { Outcome::Raced };
         let n = match u32::try_from(cost) {
             Ok(n) if n <= self.limit => n,
-            _ => return still(self.decision(false, usage, now, Decision::NEVER)),
+            _ => return still(self.outcome(false, usage, now, Decision::NEVER)),
         };
         let fits = u64::from(usage.fresh) + u64::from(n) <= u64::from(self.limit);
         if n == 0 {
-            return still(self.decision(true, usage, now, 0));
+            return still(self.outcome(true, usage, now, 0));
         }
         if !fits && !self.count_denied {
-            return still(self.decision(false, usage, now, self.wait_ns(ring, position, usage, n, now)));
+            return still(self.outcome(false, usage, now, self.wait_ns(ring, position, usage, n, now)));
         }
         let capacity = ring.ring.capacity;
         if capacity < self.limit && u64::from(usage.fresh) + u64::from(n) > u64::from(capacity) {
@@ -365,7 +365,7 @@ impl SlidingLog {
         if !ring.can_take(position, n, fits.then_some(edge)) {
             // The owner of one of these slots stands between its claim and its stamp.
             let usage = Usage { fresh: self.limit, ..usage };
-            return still(self.decision(false, usage, now, self.wait_ns(ring, position, usage, n, now)));
+            return still(self.outcome(false, usage, now, self.wait_ns(ring, position, usage, n, now)));
         }
         if !ring.claim(head, n, stamp) {
             return Outcome::Raced;
@@ -377,7 +377,7 @@ impl SlidingLog {
             let position = position.after(n, capacity);
             self.wait_ns(ring, position, after, n, now)
         };
-        Outcome::Decided(self.decision(fits, after, now, retry_after_ns))
+        Outcome::Decided(self.outcome(fits, after, now, retry_after_ns))
     }
 
     /// Returns the stamp of a request at `now`: time that goes backwards counts as no time.
@@ -409,10 +409,12 @@ impl SlidingLog {
 
 // SAFETY: each place that holds a ring's word is counted in the ring, and the last one to give it up retires it.
 unsafe impl Resident for SlidingLog {
+    type Verdict = Decision;
+
     const OWNS_MEMORY: bool = true;
 
     #[inline]
-    unsafe fn step(&self, word: u64, now: Tick, cost: u64, heap: &Heap) -> Step {
+    unsafe fn step(&self, word: u64, now: Tick, cost: u64, heap: &Heap) -> Step<Decision> {
         if word == 0 {
             return self.unspent(now, cost).map_or_else(
                 || {
@@ -445,12 +447,22 @@ unsafe impl Resident for SlidingLog {
     fn unspent(&self, now: Tick, cost: u64) -> Option<Decision> {
         let unused = Usage { fresh: 0, newest: Stamp::NEVER };
         if cost == 0 {
-            Some(self.decision(true, unused, now, 0))
+            Some(self.outcome(true, unused, now, 0))
         } else if cost > u64::from(self.limit) {
-            Some(self.decision(false, unused, now, Decision::NEVER))
+            Some(self.outcome(false, unused, now, Decision::NEVER))
         } else {
             None
         }
+    }
+
+    fn blocked(&self, wait_ns: u64) -> Decision {
+        let used = Usage { fresh: self.limit, newest: Stamp::NEVER };
+        Decision { reset_after_ns: wait_ns, ..self.outcome(false, used, Tick::ZERO, wait_ns) }
+    }
+
+    #[inline(always)]
+    fn decision(&self, verdict: Decision) -> Decision {
+        verdict
     }
 
     unsafe fn is_idle(&self, word: u64, now: Tick) -> bool {

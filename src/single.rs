@@ -69,7 +69,7 @@ impl<A: Algorithm> SingleLimiter<A> {
     /// assert!(!limiter.check().is_allowed());
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn check(&self) -> Decision {
         self.check_n_at(1, self.now())
     }
@@ -85,7 +85,7 @@ impl<A: Algorithm> SingleLimiter<A> {
     /// assert_eq!(limiter.check_n(4).remaining(), 5);
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn check_n(&self, cost: u64) -> Decision {
         self.check_n_at(cost, self.now())
     }
@@ -101,7 +101,7 @@ impl<A: Algorithm> SingleLimiter<A> {
     /// assert_eq!(limiter.check_at(Tick::ZERO).remaining(), 8);
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn check_at(&self, now: Tick) -> Decision {
         self.check_n_at(1, now)
     }
@@ -117,7 +117,7 @@ impl<A: Algorithm> SingleLimiter<A> {
     /// assert_eq!(limiter.check_n_at(10, Tick::ZERO).retry_after(), None);
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn check_n_at(&self, cost: u64, now: Tick) -> Decision {
         let guard = enter();
         let decision = self.inner.cell.check(&guard, now, cost);
@@ -138,7 +138,7 @@ impl<A: Algorithm> SingleLimiter<A> {
     /// assert_eq!(limiter.peek().remaining(), 9);
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn peek(&self) -> Decision {
         self.check_n_at(0, self.now())
     }
@@ -154,13 +154,13 @@ impl<A: Algorithm> SingleLimiter<A> {
     /// assert_eq!(limiter.peek_at(Tick::ZERO).remaining(), 9);
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn peek_at(&self, now: Tick) -> Decision {
         self.check_n_at(0, now)
     }
 
     /// Reads the limiter's clock.
-    #[inline]
+    #[inline(always)]
     pub fn now(&self) -> Tick {
         self.inner.clock.now()
     }

@@ -12,11 +12,11 @@ use crate::decision::Decision;
 
 /// What a step wants done with the word it was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum Step<V> {
     /// Leave the word as it is.
-    Keep(Decision),
-    /// Put this word in its place; the decision holds if nobody was faster.
-    Set(u64, Decision),
+    Keep(V),
+    /// Put this word in its place; the verdict holds if nobody was faster.
+    Set(u64, V),
     /// Put this word in its place and step again.
     Swap(u64),
 }
@@ -25,8 +25,17 @@ pub enum Step {
 ///
 /// A word is below 2^63 and 0 only for a key that was never charged; no step writes 0.
 pub trait Pure: Send + Sync + 'static {
+    /// What a step finds out. It is small, so that it travels in registers; what it means is worked out last.
+    type Verdict: Copy;
+
     /// Decides about one check, and says what it leaves behind.
-    fn step(&self, word: u64, now: Tick, cost: u64) -> Step;
+    fn step(&self, word: u64, now: Tick, cost: u64) -> Step<Self::Verdict>;
+
+    /// Returns the verdict that denies whatever was spent, for so long.
+    fn blocked(&self, wait_ns: u64) -> Self::Verdict;
+
+    /// Spells a verdict out.
+    fn decision(&self, verdict: Self::Verdict) -> Decision;
 
     /// Tells whether at `now` the word says no more than 0 would.
     fn is_idle(&self, word: u64, now: Tick) -> bool;

@@ -92,7 +92,7 @@ impl SlidingLog {
 
     /// Returns the decision that a log so used leads to.
     #[inline]
-    pub(crate) fn decision(&self, allowed: bool, usage: Usage, now: Tick, retry_after_ns: u64) -> Decision {
+    pub(crate) fn outcome(&self, allowed: bool, usage: Usage, now: Tick, retry_after_ns: u64) -> Decision {
         Decision {
             allowed,
             limit: u64::from(self.limit),

@@ -1,5 +1,7 @@
 //! The token bucket, kept as the tick at which it will be full again.
 
+use std::num::NonZeroU64;
+
 use crate::algorithm::{Pure, Step};
 use crate::clock::Tick;
 use crate::decision::Decision;
@@ -39,7 +41,7 @@ pub struct TokenBucket {
     parts: u64,
     /// The last nanosecond that can be counted so.
     last_ns: u64,
-    burst: u64,
+    burst: NonZeroU64,
 }
 
 impl TokenBucket {
@@ -52,10 +54,13 @@ impl TokenBucket {
     pub(crate) fn new(quota: &Quota) -> Result<Self, QuotaError> {
         let (interval, parts) = Self::resolution(quota)?;
         let burst = quota.burst();
+        // Longer than ticks last is as good as for ever.
+        let interval = interval.min(Tick::MAX.as_nanos());
         if u128::from(burst - 1) * u128::from(interval) > u128::from(Self::LONGEST) {
             return Err(QuotaError::BurstTooLong { burst, most: Self::LONGEST / interval + 1 });
         }
         let window = burst.saturating_mul(interval);
+        let burst = NonZeroU64::new(burst).ok_or(QuotaError::ZeroBurst)?;
         Ok(Self { interval, window, parts, last_ns: Tick::MAX.as_nanos() / parts, burst })
     }
 
@@ -79,48 +84,69 @@ impl TokenBucket {
         Err(QuotaError::RateTooHigh { limit, period_ns })
     }
 
+    /// Returns a tick in the parts that the word counts.
+    #[inline(always)]
+    fn present(&self, now: Tick) -> u64 {
+        if self.parts == 1 { now.as_nanos() } else { now.as_nanos().min(self.last_ns) * self.parts }
+    }
+
     /// Returns a span in whole nanoseconds, rounded up.
-    #[inline]
+    #[inline(always)]
     fn ns(&self, span: u64) -> u64 {
         if self.parts == 1 { span } else { span.div_ceil(self.parts) }
     }
+}
 
-    /// Returns the answer for a bucket that is `ahead` of the present.
-    #[inline]
-    fn decision(&self, allowed: bool, ahead: u64, retry_after_ns: u64) -> Decision {
-        Decision {
-            allowed,
-            limit: self.burst,
-            remaining: self.window.saturating_sub(ahead) / self.interval,
-            reset_after_ns: self.ns(ahead),
-            retry_after_ns,
-        }
-    }
+/// What a step of a bucket finds out, in the parts that its word counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BucketVerdict {
+    /// The time until the bucket is full.
+    ahead: u64,
+    /// The time until the call passes: 0 if it did, [`Decision::NEVER`] if it cannot.
+    wait: u64,
 }
 
 impl Pure for TokenBucket {
-    #[inline]
-    fn step(&self, word: u64, now: Tick, cost: u64) -> Step {
-        let present = now.as_nanos().min(self.last_ns) * self.parts;
+    type Verdict = BucketVerdict;
+
+    #[inline(always)]
+    fn step(&self, word: u64, now: Tick, cost: u64) -> Step<BucketVerdict> {
+        let present = self.present(now);
         let ahead = word.saturating_sub(present);
-        let spent = cost.saturating_mul(self.interval);
         if cost == 0 {
-            return Step::Keep(self.decision(true, ahead, 0));
+            return Step::Keep(BucketVerdict { ahead, wait: 0 });
         }
-        if cost > self.burst {
-            return Step::Keep(self.decision(false, ahead, Decision::NEVER));
+        if cost > self.burst.get() {
+            return Step::Keep(BucketVerdict { ahead, wait: Decision::NEVER });
         }
+        // At most the window, and the rest is below 2^63: nothing overflows.
+        let spent = cost * self.interval;
         let room = self.window - spent;
         if ahead > room {
-            return Step::Keep(self.decision(false, ahead, self.ns(ahead - room)));
+            return Step::Keep(BucketVerdict { ahead, wait: ahead - room });
         }
-        let next = present.saturating_add(ahead).saturating_add(spent).min(Tick::MAX.as_nanos());
-        Step::Set(next, self.decision(true, ahead + spent, 0))
+        let next = (present + ahead + spent).min(Tick::MAX.as_nanos());
+        Step::Set(next, BucketVerdict { ahead: ahead + spent, wait: 0 })
+    }
+
+    fn blocked(&self, wait_ns: u64) -> BucketVerdict {
+        BucketVerdict { ahead: self.window, wait: wait_ns.saturating_mul(self.parts).min(Decision::NEVER - 1) }
+    }
+
+    #[inline(always)]
+    fn decision(&self, BucketVerdict { ahead, wait }: BucketVerdict) -> Decision {
+        Decision {
+            allowed: wait == 0,
+            limit: self.burst.get(),
+            remaining: self.window.saturating_sub(ahead) / self.interval,
+            reset_after_ns: self.ns(ahead),
+            retry_after_ns: if wait == Decision::NEVER { wait } else { self.ns(wait) },
+        }
     }
 
     #[inline]
     fn is_idle(&self, word: u64, now: Tick) -> bool {
-        word <= now.as_nanos().min(self.last_ns) * self.parts
+        word <= self.present(now)
     }
 }
 

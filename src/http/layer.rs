@@ -1,7 +1,6 @@
 //! The layer.
 
 use std::fmt;
-use std::hash::Hash;
 
 use http::{Request, Response};
 use tower_layer::Layer;
@@ -66,7 +65,7 @@ pub struct RateLimitLayer<L, F, D = TooManyRequests> {
 
 impl<K, A, H, F> RateLimitLayer<Limiter<K, A, H>, F>
 where
-    K: Hash + ?Sized,
+    K: ?Sized,
     A: Algorithm,
 {
     /// Makes a layer that charges `limiter` what `charge` reads from each request.

@@ -82,6 +82,7 @@ where
     S: Service<Request<B>, Response = Response<R>>,
     K: Hash + ?Sized,
     A: Algorithm,
+    H: BuildHasher,
     F: Fn(&Request<B>) -> Result<Charge<T>, Response<R>>,
     T: Borrow<K>,
     D: Denial<B, R>,

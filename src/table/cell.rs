@@ -15,7 +15,7 @@ use crate::table::segment::FROZEN;
 /// # Safety
 ///
 /// The word is always charged with the same algorithm and heap.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn charge<A: Resident>(
     algorithm: &A,
     heap: &Heap,
@@ -23,14 +23,14 @@ pub(super) unsafe fn charge<A: Resident>(
     word: &AtomicU64,
     now: Tick,
     cost: u64,
-) -> Option<Decision> {
+) -> Option<A::Verdict> {
     // Acquire: pairs with the Release of the exchange below: what the word names is visible.
     let mut seen = word.load(Ordering::Acquire);
     while seen & FROZEN == 0 {
         // SAFETY: the word was read under the guard, from a place of this owner.
-        let (next, decision) = match unsafe { algorithm.step(seen, now, cost, heap) } {
-            Step::Keep(decision) => return Some(decision),
-            Step::Set(next, decision) => (next, Some(decision)),
+        let (next, verdict) = match unsafe { algorithm.step(seen, now, cost, heap) } {
+            Step::Keep(verdict) => return Some(verdict),
+            Step::Set(next, verdict) => (next, Some(verdict)),
             Step::Swap(next) => (next, None),
         };
         // AcqRel: Release publishes what the new word names, Acquire and the Acquire on failure pair with it.
@@ -38,8 +38,8 @@ pub(super) unsafe fn charge<A: Resident>(
             Ok(_) => {
                 // SAFETY: this thread's exchange took the old word out of its place.
                 unsafe { release::<A>(seen, heap) };
-                if decision.is_some() {
-                    return decision;
+                if verdict.is_some() {
+                    return verdict;
                 }
                 seen = next;
             }
@@ -58,7 +58,7 @@ pub(super) unsafe fn charge<A: Resident>(
 /// # Safety
 ///
 /// As for [`Resident::release`], but for a word of 0, of which nothing is asked.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn release<A: Resident>(word: u64, heap: &Heap) {
     if A::OWNS_MEMORY && word != 0 {
         // SAFETY: the caller's promise is the same.
@@ -82,11 +82,11 @@ impl<A: Resident> Cell<A> {
     }
 
     /// Decides about one check.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn check(&self, guard: &Guard, now: Tick, cost: u64) -> Decision {
         // SAFETY: the cell's word is charged with its own algorithm and heap.
-        let decision = unsafe { charge(&self.algorithm, &self.heap, guard, &self.word, now, cost) };
-        decision.expect("a word outside segments is never frozen")
+        let verdict = unsafe { charge(&self.algorithm, &self.heap, guard, &self.word, now, cost) };
+        self.algorithm.decision(verdict.expect("a word outside segments is never frozen"))
     }
 
     /// Returns the bytes allocated for what the word names.

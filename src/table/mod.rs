@@ -1,6 +1,6 @@
 //! The table: a lock-free map from the identity of a key to its word.
 //!
-//! A directory of segments, chosen by the top bits of the identity; the low bits choose a line in it. Growing,
+//! A directory of segments, chosen by the top bits of the identity; those below choose a line in it. Growing,
 //! shrinking and evicting are one thing: moving to another segment (`migrate`). `docs/design.md` tells the protocol.
 
 mod cell;
@@ -35,8 +35,10 @@ pub enum Overflow {
     Share,
 }
 
+/// The bits of an identity that choose its segment.
+const SEGMENT_BITS: u32 = if cfg!(loom) { 0 } else { 8 };
 /// The segments of a table.
-pub(crate) const SEGMENTS: usize = if cfg!(loom) { 1 } else { 256 };
+pub(crate) const SEGMENTS: usize = 1 << SEGMENT_BITS;
 
 /// A map from identities to the words of one algorithm.
 #[derive(Debug)]
@@ -77,29 +79,31 @@ impl<A: Resident> Table<A> {
     }
 
     /// Decides about one check of the key with this identity.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn check(&self, guard: &Guard, id: u64, now: Tick, cost: u64) -> Decision {
-        if let Some(segment) = self.current(guard, Self::index(id))
-            && let Found::Here(word) = segment.find(id)
-            && let Some(decision) = self.charge(guard, word, now, cost)
-        {
-            return decision;
-        }
-        self.check_elsewhere(guard, id, now, cost)
+        let here = match self.current(guard, Self::index(id)).map(|segment| segment.find(id)) {
+            Some(Found::Here(word)) => self.charge(guard, word, now, cost),
+            _ => None,
+        };
+        let verdict = match here {
+            Some(verdict) => verdict,
+            None => self.check_elsewhere(guard, id, now, cost),
+        };
+        self.algorithm.decision(verdict)
     }
 
     /// Decides about a key that has no word yet, or whose word is on the move.
     #[cold]
     #[inline(never)]
-    fn check_elsewhere(&self, guard: &Guard, id: u64, now: Tick, cost: u64) -> Decision {
+    fn check_elsewhere(&self, guard: &Guard, id: u64, now: Tick, cost: u64) -> A::Verdict {
         let index = Self::index(id);
         let mut segment = self.current_or_first(guard, index);
         let mut may_evict = true;
         loop {
             match segment.find(id) {
                 Found::Here(word) => {
-                    if let Some(decision) = self.charge(guard, word, now, cost) {
-                        return decision;
+                    if let Some(verdict) = self.charge(guard, word, now, cost) {
+                        return verdict;
                     }
                     let next = self.successor(guard, index, segment, now);
                     // Acquire: pairs with the Release by which the word came to name what it names.
@@ -114,8 +118,8 @@ impl<A: Resident> Table<A> {
                     }
                 }
                 Found::Absent => {
-                    if let Some(decision) = self.algorithm.unspent(now, cost) {
-                        return decision;
+                    if let Some(verdict) = self.algorithm.unspent(now, cost) {
+                        return verdict;
                     }
                     if !self.insert(guard, index, segment, id, now) {
                         if !may_evict || !self.make_room(guard, index, now) {
@@ -129,8 +133,8 @@ impl<A: Resident> Table<A> {
     }
 
     /// Steps on a word until the step holds; `None` if the word is frozen.
-    #[inline]
-    fn charge(&self, guard: &Guard, word: &AtomicU64, now: Tick, cost: u64) -> Option<Decision> {
+    #[inline(always)]
+    fn charge(&self, guard: &Guard, word: &AtomicU64, now: Tick, cost: u64) -> Option<A::Verdict> {
         // SAFETY: the table's words are charged with its own algorithm and heap.
         unsafe { cell::charge(&self.algorithm, &self.heap, guard, word, now, cost) }
     }
@@ -164,33 +168,26 @@ impl<A: Resident> Table<A> {
     }
 
     /// Decides about a key for which there is no room.
-    fn check_overflowed(&self, guard: &Guard, now: Tick, cost: u64) -> Decision {
+    fn check_overflowed(&self, guard: &Guard, now: Tick, cost: u64) -> A::Verdict {
         // Relaxed: a statistic.
         self.overflowed.fetch_add(1, Ordering::Relaxed);
-        let shared =
+        let charged =
             |cost| self.charge(guard, &self.shared, now, cost).expect("a word outside segments is never frozen");
         match self.overflow {
-            Overflow::Share => shared(cost),
-            Overflow::Allow => {
-                let all = shared(0);
-                Decision { allowed: true, remaining: all.limit, reset_after_ns: 0, retry_after_ns: 0, ..all }
-            }
-            Overflow::Deny => {
-                let all = shared(0);
-                let wait = Self::OVERFLOW_RETRY_NS;
-                Decision { allowed: false, remaining: 0, reset_after_ns: wait, retry_after_ns: wait, ..all }
-            }
+            Overflow::Share => charged(cost),
+            Overflow::Allow => self.algorithm.unspent(now, 0).unwrap_or_else(|| charged(0)),
+            Overflow::Deny => self.algorithm.blocked(Self::OVERFLOW_RETRY_NS),
         }
     }
 
     /// Returns the place in the directory for an identity.
-    #[inline]
+    #[inline(always)]
     fn index(id: u64) -> usize {
-        (id >> 56) as usize % SEGMENTS
+        id.unbounded_shr(64 - SEGMENT_BITS) as usize
     }
 
     /// Returns the segment that stands in the directory.
-    #[inline]
+    #[inline(always)]
     fn current<'g>(&'g self, _guard: &'g Guard, index: usize) -> Option<Segment<'g>> {
         // Acquire: pairs with the Release of the exchanges that put a segment there.
         let tagged = self.directory[index].load(Ordering::Acquire);

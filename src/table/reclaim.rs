@@ -20,8 +20,6 @@ struct Record {
     taken: AtomicBool,
     /// Its place in the order in which records were made.
     index: usize,
-    /// Whether announcing needs a real fence, because the freeing side has no heavy barrier.
-    fenced: bool,
     /// The record made before it.
     older: *const CachePadded<Record>,
 }
@@ -48,8 +46,10 @@ loom::lazy_static! {
 
 #[cfg(not(loom))]
 crate::sync::thread_local! {
-    /// This thread's record; without a destructor, so that reading it is one load.
+    /// This thread's record, if announcing needs no fence; without a destructor, so that reading it is one load.
     static RECORD: Cell<Option<&'static CachePadded<Record>>> = const { Cell::new(None) };
+    /// This thread's record in any case.
+    static OWN: Cell<Option<&'static CachePadded<Record>>> = const { Cell::new(None) };
     /// Gives the record back when the thread ends.
     static RETURN: Return = const { Return };
 }
@@ -57,6 +57,7 @@ crate::sync::thread_local! {
 #[cfg(loom)]
 crate::sync::thread_local! {
     static RECORD: Cell<Option<&'static CachePadded<Record>>> = Cell::new(None);
+    static OWN: Cell<Option<&'static CachePadded<Record>>> = Cell::new(None);
     static RETURN: Return = Return;
 }
 
@@ -65,7 +66,8 @@ struct Return;
 
 impl Drop for Return {
     fn drop(&mut self) {
-        if let Ok(Some(record)) = RECORD.try_with(Cell::take) {
+        let _ = RECORD.try_with(Cell::take);
+        if let Ok(Some(record)) = OWN.try_with(Cell::take) {
             // Release: pairs with the Acquire of `Domain::claim`; the next owner continues after this one.
             record.taken.store(false, Ordering::Release);
         }
@@ -75,8 +77,6 @@ impl Drop for Return {
 /// While it lives, nothing that its thread reaches is freed.
 pub(crate) struct Guard {
     record: &'static CachePadded<Record>,
-    /// What the record said before: not 0 if this guard stands inside another.
-    before: u64,
     /// A guard stays on its thread.
     unsendable: PhantomData<*const ()>,
 }
@@ -96,45 +96,53 @@ impl fmt::Debug for Guard {
 }
 
 impl Drop for Guard {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         // Release: pairs with the Acquire of `Domain::oldest`; what this thread read, it read before that.
-        self.record.epoch.store(self.before, Ordering::Release);
+        self.record.epoch.store(0, Ordering::Release);
     }
 }
 
 /// Announces that this thread reads shared memory.
-#[inline]
+///
+/// Guards do not nest: no code of a user's runs under one.
+#[inline(always)]
 pub(crate) fn enter() -> Guard {
-    let record = match RECORD.with(Cell::get) {
-        Some(record) => record,
-        None => register(),
-    };
+    let Some(record) = RECORD.with(Cell::get) else { return enter_fenced() };
+    announce(record);
+    compiler_fence();
+    Guard { record, unsendable: PhantomData }
+}
+
+/// Writes the present epoch into a record.
+#[inline(always)]
+fn announce(record: &Record) {
     // Relaxed: only this thread writes its record.
-    let before = record.epoch.load(Ordering::Relaxed);
-    let epoch = if before == 0 {
-        // Acquire: pairs with the AcqRel of `Heap::collect`: whoever reads in an epoch sees what was unlinked before.
-        DOMAIN.epoch.load(Ordering::Acquire)
-    } else {
-        before
-    };
-    // Relaxed: the barrier below orders it before everything that is read under the guard.
+    debug_assert_eq!(record.epoch.load(Ordering::Relaxed), 0, "guards do not nest");
+    // Acquire: pairs with the AcqRel of `Heap::collect`: whoever reads in an epoch sees what was unlinked before it.
+    let epoch = DOMAIN.epoch.load(Ordering::Acquire);
+    // Relaxed: the barrier that follows orders it before everything that is read under the guard.
     record.epoch.store(epoch, Ordering::Relaxed);
-    if record.fenced || cfg!(loom) {
-        // SeqCst: pairs with the fence in `heavy_barrier`.
-        fence(Ordering::SeqCst);
-    } else {
-        compiler_fence();
-    }
-    Guard { record, before, unsendable: PhantomData }
+}
+
+/// Announces with a real fence: a thread's first time, and always where the freeing side has no heavy barrier.
+#[cold]
+#[inline(never)]
+fn enter_fenced() -> Guard {
+    let record = OWN.with(Cell::get).unwrap_or_else(register);
+    announce(record);
+    // SeqCst: pairs with the fence in `heavy_barrier`.
+    fence(Ordering::SeqCst);
+    Guard { record, unsendable: PhantomData }
 }
 
 /// Finds or makes a record for this thread.
-#[cold]
-#[inline(never)]
 fn register() -> &'static CachePadded<Record> {
     let record = DOMAIN.claim();
-    RECORD.with(|cell| cell.set(Some(record)));
+    OWN.with(|cell| cell.set(Some(record)));
+    if asymmetric_barrier_works() {
+        RECORD.with(|cell| cell.set(Some(record)));
+    }
     // A thread that checks while its own destructors run keeps its record for good: nobody is left to return it.
     let _ = RETURN.try_with(|_| ());
     record
@@ -156,7 +164,6 @@ impl Domain {
             epoch: AtomicU64::new(0),
             taken: AtomicBool::new(true),
             index,
-            fenced: !asymmetric_barrier_works(),
             older: ptr::null(),
         })));
         // Relaxed: the exchange below reads it again.
@@ -214,7 +221,7 @@ fn membarrier(command: libc::c_int) -> bool {
 
 /// Orders everything before it, in all threads, against what this thread reads afterwards; tells whether it could.
 fn heavy_barrier() -> bool {
-    // SeqCst: pairs with the fence in `enter` where records are fenced.
+    // SeqCst: pairs with the fence in `enter_fenced`.
     fence(Ordering::SeqCst);
     #[cfg(all(target_os = "linux", not(loom), not(miri)))]
     if asymmetric_barrier_works() {

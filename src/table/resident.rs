@@ -13,6 +13,9 @@ use crate::table::reclaim::Heap;
 ///
 /// What a word names must stay valid while a place holds it or a guard from before its last `release` lives.
 pub unsafe trait Resident: Send + Sync + 'static {
+    /// What a step finds out.
+    type Verdict: Copy;
+
     /// Whether words name memory, so that dropping one means something.
     const OWNS_MEMORY: bool;
 
@@ -21,10 +24,16 @@ pub unsafe trait Resident: Send + Sync + 'static {
     /// # Safety
     ///
     /// `word` is 0 or was read, under a guard that still lives, from a place of the same owner.
-    unsafe fn step(&self, word: u64, now: Tick, cost: u64, heap: &Heap) -> Step;
+    unsafe fn step(&self, word: u64, now: Tick, cost: u64, heap: &Heap) -> Step<Self::Verdict>;
 
-    /// Returns the decision about a key never seen if that leaves nothing behind.
-    fn unspent(&self, now: Tick, cost: u64) -> Option<Decision>;
+    /// Returns the verdict about a key never seen if that leaves nothing behind.
+    fn unspent(&self, now: Tick, cost: u64) -> Option<Self::Verdict>;
+
+    /// Returns the verdict that denies whatever was spent, for so long.
+    fn blocked(&self, wait_ns: u64) -> Self::Verdict;
+
+    /// Spells a verdict out.
+    fn decision(&self, verdict: Self::Verdict) -> Decision;
 
     /// Tells whether the word says nothing any more at `now`.
     ///
@@ -60,18 +69,29 @@ pub unsafe trait Resident: Send + Sync + 'static {
 
 // SAFETY: the words of a pure algorithm name nothing.
 unsafe impl<A: Pure> Resident for A {
+    type Verdict = A::Verdict;
+
     const OWNS_MEMORY: bool = false;
 
-    #[inline]
-    unsafe fn step(&self, word: u64, now: Tick, cost: u64, _heap: &Heap) -> Step {
+    #[inline(always)]
+    unsafe fn step(&self, word: u64, now: Tick, cost: u64, _heap: &Heap) -> Step<A::Verdict> {
         Pure::step(self, word, now, cost)
     }
 
-    fn unspent(&self, now: Tick, cost: u64) -> Option<Decision> {
+    fn unspent(&self, now: Tick, cost: u64) -> Option<A::Verdict> {
         match Pure::step(self, 0, now, cost) {
-            Step::Keep(decision) => Some(decision),
+            Step::Keep(verdict) => Some(verdict),
             Step::Set(..) | Step::Swap(_) => None,
         }
+    }
+
+    fn blocked(&self, wait_ns: u64) -> A::Verdict {
+        Pure::blocked(self, wait_ns)
+    }
+
+    #[inline(always)]
+    fn decision(&self, verdict: A::Verdict) -> Decision {
+        Pure::decision(self, verdict)
     }
 
     #[inline]

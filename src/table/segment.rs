@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::table::SEGMENT_BITS;
 use crate::table::reclaim::Heap;
 use crate::table::resident::Resident;
 
@@ -112,7 +113,8 @@ pub(super) enum Found<'g> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment<'g> {
     lines: NonNull<Line>,
-    log2: u32,
+    /// How far an identity is shifted so that the bits that choose its line stand where the line's offset has them.
+    shift: u32,
     lifetime: PhantomData<&'g Line>,
 }
 
@@ -121,6 +123,8 @@ impl<'g> Segment<'g> {
     pub(super) const SMALLEST: u32 = if cfg!(loom) { 0 } else { 2 };
     /// The logarithm of the lines of the largest segment.
     const LARGEST: u32 = 28;
+    /// The shift with which no bit of an identity chooses a line, because there is only one.
+    const NO_BITS: u32 = 64 - size_of::<Line>().ilog2();
 
     /// Allocates a segment of `2^log2` lines into which up to `reserve` words will be carried.
     pub(super) fn allocate(log2: u32, reserve: Option<u64>, heap: &Heap) -> Self {
@@ -148,7 +152,7 @@ impl<'g> Segment<'g> {
             // SAFETY: the line is inside the allocation.
             unsafe { lines.add(idx).write(Line { ids: zeros(), words: zeros() }) };
         }
-        Self { lines, log2, lifetime: PhantomData }
+        Self { lines, shift: Self::NO_BITS - log2, lifetime: PhantomData }
     }
 
     /// Returns the layout of a segment of `2^log2` lines.
@@ -164,25 +168,25 @@ impl<'g> Segment<'g> {
     /// The segment lives for `'g`.
     #[inline]
     pub(super) unsafe fn from_tagged(tagged: *mut Line) -> Option<Self> {
-        let log2 = (tagged.addr() & 63) as u32;
+        let shift = (tagged.addr() & 63) as u32;
         let lines = NonNull::new(tagged.map_addr(|addr| addr & !63))?;
-        Some(Self { lines, log2, lifetime: PhantomData })
+        Some(Self { lines, shift, lifetime: PhantomData })
     }
 
-    /// Returns the pointer with the logarithm of the lines in the bits that alignment leaves free.
+    /// Returns the pointer with the shift in the bits that alignment leaves free.
     pub(super) fn tag(self) -> *mut Line {
-        self.lines.as_ptr().map_addr(|addr| addr | self.log2 as usize)
+        self.lines.as_ptr().map_addr(|addr| addr | self.shift as usize)
     }
 
     /// Returns the logarithm of the lines.
     pub(super) fn log2(self) -> u32 {
-        self.log2
+        Self::NO_BITS - self.shift
     }
 
     /// Returns the number of lines.
     #[inline]
     pub(super) fn line_count(self) -> usize {
-        1 << self.log2
+        1 << self.log2()
     }
 
     /// Returns the header.
@@ -202,38 +206,47 @@ impl<'g> Segment<'g> {
         unsafe { line.as_ref() }
     }
 
+    /// Returns where, in bytes behind the first line, the line begins in which an identity is looked for first.
+    ///
+    /// The top bits of the identity chose the segment; those below choose the line.
+    #[inline(always)]
+    fn home_offset(self, id: u64) -> usize {
+        // The bits that choose the line come to stand right above those of an offset inside a line.
+        ((id << SEGMENT_BITS) >> self.shift) as usize & !(size_of::<Line>() - 1)
+    }
+
+    /// Returns the index of the line in which an identity is looked for first.
+    fn home(self, id: u64) -> usize {
+        self.home_offset(id) / size_of::<Line>()
+    }
+
     /// Looks for an identity.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(self, id: u64) -> Found<'g> {
-        let home = id as usize;
-        for step in 0..self.line_count() {
-            let line = self.line(home.wrapping_add(step));
-            // Acquire: pairs with the Release that sealed a slot, so that `next` is seen after SEALED.
-            let ids: [u64; SLOTS] = std::array::from_fn(|slot| line.ids[slot].load(Ordering::Acquire));
-            let hits = ids.iter().enumerate().fold(0u32, |hits, (slot, seen)| hits | u32::from(*seen == id) << slot);
-            if hits != 0 {
-                return Found::Here(&line.words[hits.trailing_zeros() as usize % SLOTS]);
-            }
-            // The first unused slot decides: a key beyond it would have taken it.
-            for seen in ids {
-                match seen {
-                    EMPTY => return Found::Absent,
-                    SEALED => return Found::Sealed,
-                    _ => {}
-                }
-            }
+        // SAFETY: the shift leaves as many bits as choose one of the lines.
+        let line = unsafe { self.lines.byte_add(self.home_offset(id)) };
+        // SAFETY: as in `line`.
+        match find_in(unsafe { line.as_ref() }, id) {
+            Some(found) => found,
+            None => self.find_behind(id),
         }
-        // Every slot has another key: it cannot be inserted here.
-        Found::Sealed
+    }
+
+    /// Looks for an identity in the lines behind its first.
+    #[inline(never)]
+    fn find_behind(self, id: u64) -> Found<'g> {
+        let home = self.home(id);
+        // If every slot has another key, this one cannot be inserted here either.
+        (1..self.line_count()).find_map(|step| find_in(self.line(home + step), id)).unwrap_or(Found::Sealed)
     }
 
     /// Puts an identity into the first unused slot, or finds it; the caller was granted a slot.
     ///
     /// Tells whether the slot is new; `None` if a sealed slot came first.
     pub(super) fn insert(self, id: u64) -> Option<(&'g AtomicU64, bool)> {
-        let home = id as usize;
+        let home = self.home(id);
         for step in 0..self.line_count() {
-            let line = self.line(home.wrapping_add(step));
+            let line = self.line(home + step);
             for (slot, word) in line.ids.iter().zip(&line.words) {
                 // Acquire: as in `find`.
                 let mut seen = slot.load(Ordering::Acquire);
@@ -258,9 +271,9 @@ impl<'g> Segment<'g> {
 
     /// Closes the slot that an identity would take, or finds its word if it has one here.
     pub(super) fn seal(self, id: u64) -> Option<&'g AtomicU64> {
-        let home = id as usize;
+        let home = self.home(id);
         for step in 0..self.line_count() {
-            let line = self.line(home.wrapping_add(step));
+            let line = self.line(home + step);
             for (slot, word) in line.ids.iter().zip(&line.words) {
                 match seal_slot(slot) {
                     SEALED => return None,
@@ -298,7 +311,7 @@ impl<'g> Segment<'g> {
     pub(super) fn claim_fresh(self) -> Claim {
         let header = self.header();
         self.claim(Used::FRESH, |used| {
-            let limit = if used.is_settled() { Self::soft_limit(self.log2) } else { Self::hard_limit(self.log2) };
+            let limit = if used.is_settled() { Self::soft_limit(self.log2()) } else { Self::hard_limit(self.log2()) };
             if used.is_closed() {
                 Claim::Closed
             } else if used.total(header.reserve) >= limit {
@@ -453,13 +466,31 @@ impl<'g> Segment<'g> {
             header.drop_in_place();
         };
         // SAFETY: `allocate` got exactly this memory, and it is given back once.
-        unsafe { memory::free(header.cast(), Self::layout(segment.log2)) };
+        unsafe { memory::free(header.cast(), Self::layout(segment.log2())) };
     }
 
     /// Returns the bytes that the segment was allocated with.
     pub(super) fn byte_count(self) -> usize {
-        Self::layout(self.log2).size()
+        Self::layout(self.log2()).size()
     }
+}
+
+/// Looks for an identity in one line; `None` if every slot has another key.
+#[inline(always)]
+fn find_in(line: &Line, id: u64) -> Option<Found<'_>> {
+    // Acquire: pairs with the Release that sealed a slot, so that `next` is seen after SEALED.
+    let ids: [u64; SLOTS] = std::array::from_fn(|slot| line.ids[slot].load(Ordering::Acquire));
+    // Without branches: where in the line a key stands cannot be foreseen.
+    let hits = ids.iter().enumerate().fold(0u32, |hits, (slot, seen)| hits | u32::from(*seen == id) << slot);
+    if hits != 0 {
+        return Some(Found::Here(&line.words[hits.trailing_zeros() as usize % SLOTS]));
+    }
+    // The first unused slot decides: a key beyond it would have taken it.
+    ids.iter().find_map(|seen| match *seen {
+        EMPTY => Some(Found::Absent),
+        SEALED => Some(Found::Sealed),
+        _ => None,
+    })
 }
 
 /// Closes a slot if it was never used; returns what stands in it now.
