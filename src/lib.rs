@@ -33,3 +33,5 @@ pub use crate::limiter::{Algorithm, Builder, Limiter, Stats};
 pub use crate::quota::Quota;
 pub use crate::single::{SingleBuilder, SingleLimiter};
 pub use crate::table::Overflow;
+#[cfg(loom)]
+pub use crate::table::model::{LogModel, Model};

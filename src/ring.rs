@@ -4,7 +4,9 @@
 //! of its lap beside its stamp, so that a slot that was claimed but not written yet is told from the lap before.
 //! A ring that is too small, or whose key is evicted, is closed for good and replaced.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+#[cfg(not(loom))]
+use std::alloc::dealloc;
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::ptr::{self, NonNull};
 
 use crate::algorithm::{SlidingLog, Stamp, Step, Usage};
@@ -21,7 +23,7 @@ const CLOSED: u64 = 1 << 63;
 struct Ring {
     /// The next position to claim, and [`CLOSED`].
     head: AtomicU64,
-    /// A position all before which have expired: where counting begins.
+    /// The oldest position that had not expired at the newest claim, or an older one: where counting begins.
     tail: AtomicU64,
     /// The places that hold a word for this ring.
     places: AtomicU32,
@@ -38,19 +40,19 @@ struct Position {
 
 impl Position {
     /// Reads the word of a head or a tail.
-    #[inline]
+    #[inline(always)]
     fn read(word: u64) -> Self {
         Self { lap: (word >> 32) as u32 & (u32::MAX >> 1), idx: word as u32 }
     }
 
     /// Writes the word; laps begin again after 2^31.
-    #[inline]
+    #[inline(always)]
     fn word(self) -> u64 {
         u64::from(self.lap & (u32::MAX >> 1)) << 32 | u64::from(self.idx)
     }
 
     /// Returns the position `n` later in a ring of `capacity`, with `n` at most that.
-    #[inline]
+    #[inline(always)]
     fn after(self, n: u32, capacity: u32) -> Self {
         let idx = u64::from(self.idx) + u64::from(n);
         if idx < u64::from(capacity) {
@@ -61,29 +63,31 @@ impl Position {
     }
 
     /// Returns the position a lap earlier.
-    #[inline]
+    #[inline(always)]
     fn lap_before(self) -> Self {
         Self { lap: self.lap.wrapping_sub(1), ..self }
     }
 
     /// Returns the position before this one in a ring of `capacity`.
-    #[inline]
+    #[inline(always)]
     fn before_in(self, capacity: u32) -> Self {
         self.lap_before().after(capacity - 1, capacity)
     }
 
     /// Returns what a slot written at this position carries in its lowest bit.
-    #[inline]
+    #[inline(always)]
     fn parity(self) -> u64 {
         u64::from(self.lap.wrapping_add(1) & 1)
     }
 
     /// Returns how many positions lie between this one and a later one, at most `capacity`.
-    #[inline]
+    #[inline(always)]
     fn distance(self, later: Self, capacity: u32) -> u32 {
-        let laps = later.lap.wrapping_sub(self.lap) & (u32::MAX >> 1);
-        let span = i64::from(laps) * i64::from(capacity) + i64::from(later.idx) - i64::from(self.idx);
-        span.clamp(0, i64::from(capacity)) as u32
+        match later.lap.wrapping_sub(self.lap) & (u32::MAX >> 1) {
+            0 => later.idx.saturating_sub(self.idx),
+            1 => (capacity - self.idx.min(capacity)).saturating_add(later.idx).min(capacity),
+            _ => capacity,
+        }
     }
 }
 
@@ -96,7 +100,7 @@ struct RingRef<'g> {
 
 impl<'g> RingRef<'g> {
     /// The slots of a new ring.
-    const SMALLEST: u32 = 4;
+    const SMALLEST: u32 = if cfg!(loom) { 1 } else { 4 };
 
     /// Returns the ring that a word names.
     ///
@@ -107,6 +111,8 @@ impl<'g> RingRef<'g> {
         let start = ptr::with_exposed_provenance_mut::<Ring>(word as usize);
         // SAFETY: the caller says that the ring lives, so the pointer is not null.
         let start = unsafe { NonNull::new_unchecked(start) };
+        #[cfg(loom)]
+        crate::table::model::quarantine::assert_alive(start.as_ptr().addr());
         // SAFETY: the ring was initialised, is only shared, and lives for `'g`.
         Self { ring: unsafe { start.as_ref() }, start }
     }
@@ -149,7 +155,7 @@ impl<'g> RingRef<'g> {
     }
 
     /// Returns the slot of a position.
-    #[inline]
+    #[inline(always)]
     fn slot(self, position: Position) -> &'g AtomicU64 {
         debug_assert!(position.idx < self.ring.capacity, "a position lies inside its ring");
         // SAFETY: the slots stand right behind the header, inside the allocation.
@@ -161,7 +167,7 @@ impl<'g> RingRef<'g> {
     }
 
     /// Returns the stamp that was written at a position, `None` while its owner has yet to write it.
-    #[inline]
+    #[inline(always)]
     fn read(self, position: Position) -> Option<Stamp> {
         // Acquire: pairs with the Release of `write`; together with the claim it keeps laps apart.
         let seen = self.slot(position).load(Ordering::Acquire);
@@ -169,20 +175,20 @@ impl<'g> RingRef<'g> {
     }
 
     /// Writes the stamp of a claimed position.
-    #[inline]
+    #[inline(always)]
     fn write(self, position: Position, stamp: Stamp) {
         // Release: pairs with the Acquire of `read`.
         self.slot(position).store(stamp.0 << 1 | position.parity(), Ordering::Release);
     }
 
     /// Returns the position before another.
-    #[inline]
+    #[inline(always)]
     fn before(self, position: Position) -> Position {
         position.before_in(self.ring.capacity)
     }
 
     /// Returns the head, and whether the ring is closed.
-    #[inline]
+    #[inline(always)]
     fn head(self) -> (u64, bool) {
         // Acquire: pairs with the Release of `claim`: who sees the claim sees what was read before it.
         let head = self.ring.head.load(Ordering::Acquire);
@@ -198,57 +204,29 @@ impl<'g> RingRef<'g> {
         self.ring.head.load(Ordering::Relaxed) == head
     }
 
-    /// Counts the stamps after `edge`; a claimed slot that is not written yet counts.
-    fn usage(self, head: Position, edge: Stamp, present: Stamp) -> Usage {
-        let newest = self.read(self.before(head)).unwrap_or(present);
+    /// Counts the stamps after `edge`, the last of which is `newest`; a claimed slot that is not written yet counts.
+    #[inline(always)]
+    fn count_fresh(self, head: Position, edge: Stamp, newest: Stamp) -> u32 {
         if newest <= edge {
-            // Relaxed: a hint, checked by whoever uses it.
-            self.ring.tail.store(head.word(), Ordering::Relaxed);
-            return Usage { fresh: 0, newest: Stamp::NEVER };
+            return 0;
         }
-        // Relaxed: as above.
-        let hint = Position::read(self.ring.tail.load(Ordering::Relaxed));
+        // Acquire: pairs with the Release of `claim`: who sees the tail sees the stamp that made it so.
+        let tail = Position::read(self.ring.tail.load(Ordering::Acquire));
         let capacity = self.ring.capacity;
-        let mut fresh = hint.distance(head, capacity);
-        let last_skipped = head.lap_before().after(capacity - fresh, capacity).before_in(capacity);
-        if fresh < capacity && self.read(last_skipped).is_none_or(|stamp| stamp > edge) {
-            // The hint came from a later reading of the clock.
-            fresh = capacity;
-        }
-        let first = head.lap_before().after(capacity - fresh, capacity);
-        let expired = self.count_expired(first, fresh, edge);
-        fresh -= expired;
-        if expired > 0 {
-            // Relaxed: as above.
-            self.ring.tail.store(first.after(expired, capacity).word(), Ordering::Relaxed);
-        }
-        Usage { fresh, newest }
+        let count = tail.distance(head, capacity);
+        let first = head.lap_before().after(capacity - count, capacity);
+        count - self.count_expired(first, count, edge)
     }
 
     /// Counts how many of `count` stamps from a position on are at or before `edge`: those come first.
+    #[inline(always)]
     fn count_expired(self, first: Position, count: u32, edge: Stamp) -> u32 {
-        let capacity = self.ring.capacity;
-        let is_expired = |n: u32| self.read(first.after(n, capacity)).is_some_and(|stamp| stamp <= edge);
-        // Most calls find none or one: try steps of 1, 2, 4 ... before halving.
-        let (mut low, mut step) = (0, 1);
-        while low + step <= count && is_expired(low + step - 1) {
-            low += step;
-            step *= 2;
-        }
-        let mut high = count.min(low + step - 1).max(low);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if is_expired(middle) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        let is_expired = |n: u32| self.read(first.after(n, self.ring.capacity)).is_some_and(|stamp| stamp <= edge);
+        if count == 0 || !is_expired(0) { 0 } else { partition_point(count, is_expired) }
     }
 
     /// Tells whether the `n` oldest slots are written and, if `edge` is given, at or before it.
-    #[inline]
+    #[inline(always)]
     fn can_take(self, head: Position, n: u32, edge: Option<Stamp>) -> bool {
         let capacity = self.ring.capacity;
         let oldest = head.lap_before();
@@ -258,9 +236,9 @@ impl<'g> RingRef<'g> {
         })
     }
 
-    /// Claims `n` positions from `head` on, if nobody was faster, and stamps them.
-    #[inline]
-    fn claim(self, head: u64, n: u32, stamp: Stamp) -> bool {
+    /// Claims `n` positions from `head` on, if nobody was faster, and stamps them; `fresh` count from then on.
+    #[inline(always)]
+    fn claim(self, head: u64, n: u32, stamp: Stamp, fresh: u32) -> bool {
         let capacity = self.ring.capacity;
         let first = Position::read(head);
         let next = first.after(n, capacity).word();
@@ -269,6 +247,10 @@ impl<'g> RingRef<'g> {
         let claimed = self.ring.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         if claimed {
             (0..n).for_each(|j| self.write(first.after(j, capacity), stamp));
+            let tail = Position::read(next).lap_before().after(capacity - fresh, capacity).word();
+            // Release: pairs with the Acquire of `count_fresh`. An older tail from another thread does no harm: counting
+            // only begins earlier then.
+            self.ring.tail.store(tail, Ordering::Release);
         }
         claimed
     }
@@ -300,6 +282,27 @@ impl<'g> RingRef<'g> {
     }
 }
 
+/// Returns the first number below `count` for which `is_before` is false; it is true for 0. Short runs cost least.
+#[inline(never)]
+fn partition_point(count: u32, is_before: impl Fn(u32) -> bool) -> u32 {
+    // Below `low` all are true. Steps of 1, 2, 4 ... find an end, halving the place in between.
+    let (mut low, mut step) = (1, 1);
+    while count - low >= step && is_before(low + step - 1) {
+        low += step;
+        step = step.saturating_mul(2);
+    }
+    let mut high = count.min(low.saturating_add(step - 1));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
 /// Returns the layout of a ring.
 fn layout(capacity: u32) -> Layout {
     let size = size_of::<Ring>() + size_of::<AtomicU64>() * capacity as usize;
@@ -314,19 +317,15 @@ fn layout(capacity: u32) -> Layout {
 unsafe fn free(object: *mut (), _heap: &Heap) {
     let start = object.cast::<Ring>();
     // SAFETY: the caller hands over the only pointer to an initialised ring.
+    #[cfg(not(loom))]
     let capacity = unsafe { (*start).capacity };
     #[cfg(loom)]
-    for idx in 0..capacity as usize {
-        // SAFETY: every slot was initialised and is dropped once.
-        unsafe { start.add(1).cast::<AtomicU64>().add(idx).drop_in_place() };
-    }
-    #[cfg(loom)]
-    // SAFETY: the header was initialised and is dropped once.
-    unsafe {
-        start.drop_in_place();
-    };
+    crate::table::model::quarantine::free(start.addr());
     // SAFETY: `allocate` used the same layout.
-    unsafe { dealloc(start.cast(), layout(capacity)) };
+    #[cfg(not(loom))]
+    unsafe {
+        dealloc(start.cast(), layout(capacity));
+    };
 }
 
 /// What came of a check of an open ring.
@@ -345,21 +344,22 @@ impl SlidingLog {
         let position = Position::read(head);
         let stamp = self.present(ring, position, now);
         let edge = self.edge(stamp.tick());
-        let usage = ring.usage(position, edge, stamp);
+        let newest = ring.read(ring.before(position)).unwrap_or(stamp);
+        let fresh = ring.count_fresh(position, edge, newest);
+        let usage = Usage { fresh, newest: if fresh == 0 { Stamp::NEVER } else { newest } };
         let still = |decision| if ring.is_still(head) { Outcome::Decided(decision) } else { Outcome::Raced };
         let n = match u32::try_from(cost) {
+            Ok(0) => return still(self.outcome(true, usage, now, 0)),
             Ok(n) if n <= self.limit => n,
             _ => return still(self.outcome(false, usage, now, Decision::NEVER)),
         };
-        let fits = u64::from(usage.fresh) + u64::from(n) <= u64::from(self.limit);
-        if n == 0 {
-            return still(self.outcome(true, usage, now, 0));
-        }
+        let wanted = u64::from(fresh) + u64::from(n);
+        let fits = wanted <= u64::from(self.limit);
         if !fits && !self.count_denied {
             return still(self.outcome(false, usage, now, self.wait_ns(ring, position, usage, n, now)));
         }
         let capacity = ring.ring.capacity;
-        if capacity < self.limit && u64::from(usage.fresh) + u64::from(n) > u64::from(capacity) {
+        if capacity < self.limit && wanted > u64::from(capacity) {
             return Outcome::TooSmall;
         }
         if !ring.can_take(position, n, fits.then_some(edge)) {
@@ -367,21 +367,16 @@ impl SlidingLog {
             let usage = Usage { fresh: self.limit, ..usage };
             return still(self.outcome(false, usage, now, self.wait_ns(ring, position, usage, n, now)));
         }
-        if !ring.claim(head, n, stamp) {
+        let after = Usage { fresh: wanted.min(u64::from(self.limit)) as u32, newest: stamp };
+        if !ring.claim(head, n, stamp, after.fresh) {
             return Outcome::Raced;
         }
-        let after = Usage { fresh: usage.fresh.saturating_add(n).min(self.limit), newest: stamp };
-        let retry_after_ns = if fits {
-            0
-        } else {
-            let position = position.after(n, capacity);
-            self.wait_ns(ring, position, after, n, now)
-        };
+        let retry_after_ns = if fits { 0 } else { self.wait_ns(ring, position.after(n, capacity), after, n, now) };
         Outcome::Decided(self.outcome(fits, after, now, retry_after_ns))
     }
 
     /// Returns the stamp of a request at `now`: time that goes backwards counts as no time.
-    #[inline]
+    #[inline(always)]
     fn present(&self, ring: RingRef<'_>, head: Position, now: Tick) -> Stamp {
         Stamp::at(now).max(ring.read(ring.before(head)).unwrap_or(Stamp::NEVER))
     }
@@ -502,5 +497,41 @@ unsafe impl Resident for SlidingLog {
             // SAFETY: no place holds the word any more; the allocation was counted with these bytes.
             unsafe { heap.retire(ring.start.as_ptr().cast(), bytes, free) };
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_across_laps() {
+        let capacity = 5;
+        let mut position = Position { lap: 0, idx: 0 };
+        for n in 0..23u32 {
+            assert_eq!((position.lap, position.idx), (n / capacity, n % capacity));
+            let later = position.after(3, capacity);
+            assert_eq!(position.distance(later, capacity), 3);
+            assert_eq!(later.before_in(capacity), position.after(2, capacity));
+            assert_eq!(position.lap_before().after(capacity, capacity), position);
+            assert_eq!(Position::read(position.word()), position);
+            position = position.after(1, capacity);
+        }
+        assert_eq!(Position { lap: 0, idx: 0 }.distance(position, capacity), capacity);
+        let last = Position { lap: u32::MAX >> 1, idx: 4 };
+        let first = Position::read(last.after(1, capacity).word());
+        assert_eq!((first.lap, first.idx), (0, 0), "laps begin again");
+        assert_eq!(last.distance(first, capacity), 1);
+        assert_ne!(last.parity(), first.parity());
+    }
+
+    #[test]
+    fn partition_points_are_found_at_every_distance() {
+        for count in 1..70 {
+            for point in 1..=count {
+                assert_eq!(partition_point(count, |n| n < point), point, "{point} of {count}");
+            }
+        }
+        assert_eq!(partition_point(u32::MAX, |n| n < u32::MAX - 1), u32::MAX - 1);
     }
 }

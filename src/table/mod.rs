@@ -5,6 +5,8 @@
 
 mod cell;
 mod migrate;
+#[cfg(loom)]
+pub(crate) mod model;
 mod reclaim;
 mod resident;
 mod segment;

@@ -193,6 +193,8 @@ impl<'g> Segment<'g> {
     fn header(self) -> &'g Header {
         // SAFETY: `allocate` put the header right before the lines.
         let header = unsafe { self.lines.cast::<Header>().sub(1) };
+        #[cfg(loom)]
+        crate::table::model::quarantine::assert_alive(header.as_ptr().addr());
         // SAFETY: it was initialised there, is only shared, and lives for `'g`.
         unsafe { header.as_ref() }
     }
@@ -223,6 +225,8 @@ impl<'g> Segment<'g> {
     /// Looks for an identity.
     #[inline(always)]
     pub(super) fn find(self, id: u64) -> Found<'g> {
+        #[cfg(loom)]
+        self.header();
         // SAFETY: the shift leaves as many bits as choose one of the lines.
         let line = unsafe { self.lines.byte_add(self.home_offset(id)) };
         // SAFETY: as in `line`.
@@ -453,20 +457,15 @@ impl<'g> Segment<'g> {
                 }
             }
         }
-        #[cfg(loom)]
-        for idx in 0..segment.line_count() {
-            // SAFETY: every line was initialised and is dropped once.
-            unsafe { segment.lines.add(idx).drop_in_place() };
-        }
         // SAFETY: the header stands right before the lines.
         let header = unsafe { segment.lines.cast::<Header>().sub(1) };
         #[cfg(loom)]
-        // SAFETY: the header was initialised and is dropped once.
-        unsafe {
-            header.drop_in_place();
-        };
+        crate::table::model::quarantine::free(header.as_ptr().addr());
         // SAFETY: `allocate` got exactly this memory, and it is given back once.
-        unsafe { memory::free(header.cast(), Self::layout(segment.log2())) };
+        #[cfg(not(loom))]
+        unsafe {
+            memory::free(header.cast(), Self::layout(segment.log2()))
+        };
     }
 
     /// Returns the bytes that the segment was allocated with.
@@ -505,7 +504,10 @@ pub(super) fn seal_slot(slot: &AtomicU64) -> u64 {
 
 /// Where segments come from: the system directly for large ones, so that freeing one gives its pages back.
 mod memory {
-    use std::alloc::{Layout, alloc_zeroed, dealloc};
+    #[cfg(not(loom))]
+    use std::alloc::dealloc;
+    use std::alloc::{Layout, alloc_zeroed};
+    #[cfg(not(loom))]
     use std::ptr::NonNull;
 
     /// The size from which on memory is mapped.
@@ -531,6 +533,7 @@ mod memory {
     /// # Safety
     ///
     /// `allocate` returned it for the same layout, and nobody uses it any more.
+    #[cfg(not(loom))]
     pub(super) unsafe fn free(start: NonNull<u8>, layout: Layout) {
         #[cfg(all(target_os = "linux", not(miri)))]
         if layout.size() >= MAPPED {

@@ -1,0 +1,26 @@
+//! Plays a list of operations to a limiter and to the oracle: they must decide alike.
+#![no_main]
+
+#[path = "../../tests/support/oracle.rs"]
+mod oracle;
+#[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../../tests/support/trace.rs"]
+mod trace;
+
+use std::time::Duration;
+
+use libfuzzer_sys::fuzz_target;
+use tollgate::Quota;
+use trace::{Raw, Sweeps};
+
+fuzz_target!(|input: (u64, u64, u64, u8, Vec<Raw>)| {
+    let (limit, period, burst, choice, trace) = input;
+    let Ok(quota) = Quota::new(limit, Duration::from_nanos(period)) else { return };
+    let sweeps = [Sweeps::Never, Sweeps::AsTold, Sweeps::Always][usize::from(choice >> 2) % 3];
+    let outcome = match choice & 3 {
+        0 if limit <= 1_000 => trace::play_log(quota, sweeps, false, &trace),
+        1 if limit <= 1_000 => trace::play_log(quota, sweeps, true, &trace),
+        _ => quota.with_burst(burst).map_or(Ok(()), |quota| trace::play_bucket(quota, sweeps, &trace)),
+    };
+    outcome.unwrap_or_else(|difference| panic!("{difference}"));
+});

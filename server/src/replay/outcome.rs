@@ -1,0 +1,69 @@
+//! What a limit would have made of the requests of a log.
+
+use std::time::Duration;
+
+use tollgate::{Algorithm, Limiter, ManualClock, Quota, QuotaError, Tick};
+
+use crate::replay::requests::Requests;
+
+/// What passed and what did not.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) allowed: u64,
+    pub(super) denied: u64,
+    /// What each key asked for and was denied, by its number.
+    pub(super) by_key: Vec<Tally>,
+}
+
+/// The requests of one key.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) requests: u64,
+    pub(super) denied: u64,
+}
+
+/// Runs all requests through a limiter, the first at its first tick.
+pub(super) fn decide<A: Algorithm>(requests: &Requests, quota: Quota) -> Result<Outcome, QuotaError> {
+    // The log has the time and the keys are numbers: no clock is read, no two keys can be taken for one, and the table
+    // need not be swept, because it has room for every key.
+    let builder = Limiter::<u64, A>::builder(quota).clock(ManualClock::new().clock()).sweeper(false);
+    let limiter = builder.max_keys(requests.keys.len()).build()?;
+    let mut outcome = Outcome { allowed: 0, denied: 0, by_key: vec![Tally::default(); requests.keys.len()] };
+    let longest = longest_memory(&quota);
+    let mut latest = requests.sorted.first().map_or(0, |first| first.unix_seconds);
+    let mut now = Tick::ZERO;
+    for request in &requests.sorted {
+        // A pause in which everything is forgotten is as good as any longer one, and keeps ticks within their range
+        // where a wrong date is decades from the rest.
+        now = now + Duration::from_secs(u64::from(request.unix_seconds - latest)).min(longest);
+        latest = request.unix_seconds;
+        let is_allowed = limiter.check_at(&u64::from(request.key), now).is_allowed();
+        let tally = &mut outcome.by_key[request.key as usize];
+        tally.requests += 1;
+        tally.denied += u64::from(!is_allowed);
+        outcome.allowed += u64::from(is_allowed);
+        outcome.denied += u64::from(!is_allowed);
+    }
+    Ok(outcome)
+}
+
+/// Returns a time in which every key becomes as good as new, whatever it has spent.
+fn longest_memory(quota: &Quota) -> Duration {
+    let refill_ns = (quota.period().as_nanos() * u128::from(quota.burst())).div_ceil(u128::from(quota.limit()));
+    let refill = Duration::from_nanos(u64::try_from(refill_ns).unwrap_or(u64::MAX));
+    refill.max(quota.period()) + Duration::from_secs(1)
+}
+
+impl Outcome {
+    /// Returns the numbers of the keys that were denied most, at most so many, the most denied first.
+    pub(super) fn most_denied(&self, requests: &Requests, count: usize) -> Vec<u32> {
+        let mut keys: Vec<u32> =
+            (0..).zip(&self.by_key).filter(|(_, tally)| tally.denied > 0).map(|(key, _)| key).collect();
+        keys.sort_by(|one, other| {
+            let denied = |key: &u32| self.by_key[*key as usize].denied;
+            denied(other).cmp(&denied(one)).then_with(|| requests.keys.key(*one).cmp(requests.keys.key(*other)))
+        });
+        keys.truncate(count);
+        keys
+    }
+}

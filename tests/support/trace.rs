@@ -1,0 +1,261 @@
+//! Lists of operations, played to a limiter and to the oracle.
+
+use std::time::Duration;
+
+use tollgate::{Algorithm, Builder, Clock, Decision, Limiter, ManualClock, Quota, SlidingLog, Tick, TokenBucket};
+
+use super::oracle::{Oracle, Rule, Verdict};
+
+/// An operation in the form that generators make: what to do, to which key, and how much.
+pub(crate) type Raw = (u8, u8, u64);
+
+/// How many keys a trace touches.
+pub(crate) const KEYS: u64 = 3;
+
+/// How long a key must have been idle before it is evicted.
+pub(crate) const EVICT_MARGIN_NS: u64 = 1_000_000_000;
+
+/// One operation of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// A call, or a peek if the cost is zero.
+    Check { key: u64, cost: u64 },
+    /// Time goes on by so many nanoseconds.
+    Forward(u64),
+    /// Time steps back by so many nanoseconds.
+    Back(u64),
+    /// One pass over the table.
+    Sweep,
+    /// So many keys arrive that were never seen, and make the table grow.
+    Crowd(u64),
+}
+
+/// When the table is swept, and so how far time may step back before an eviction can be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sweeps {
+    /// Never, nor does the table grow; time steps back as far as it likes.
+    Never,
+    /// Where the trace says so; time never steps back past the margin.
+    AsTold,
+    /// After every operation; time never steps back past the margin.
+    Always,
+    /// Where the trace says so, and time steps back as far as it likes.
+    Unbounded,
+}
+
+/// What gives the numbers of a raw operation their size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    limit: u64,
+    interval_ns: u64,
+    period_ns: u64,
+    sweeps: Sweeps,
+    last: Tick,
+}
+
+impl Scale {
+    /// Returns the scale of traces that are played to a bucket: they end before its word is full.
+    pub(crate) fn of_bucket(quota: &Quota, sweeps: Sweeps) -> Self {
+        Self::new(quota, sweeps, last_of_bucket(quota))
+    }
+
+    /// Returns the scale of traces that are played to a log: the last two ticks are one to it.
+    pub(crate) fn of_log(quota: &Quota, sweeps: Sweeps) -> Self {
+        Self::new(quota, sweeps, Tick::MAX - Duration::from_nanos(1))
+    }
+
+    /// Returns the scale of traces that end at `last`.
+    pub(crate) fn new(quota: &Quota, sweeps: Sweeps, last: Tick) -> Self {
+        let period_ns = u64::try_from(quota.period().as_nanos()).expect("a period fits");
+        let interval_ns = period_ns.div_ceil(quota.limit());
+        Self { limit: quota.burst(), interval_ns, period_ns, sweeps, last }
+    }
+
+    /// Returns the last tick of traces.
+    pub(crate) fn last(&self) -> Tick {
+        self.last
+    }
+
+    /// Reads a raw operation.
+    pub(crate) fn op(&self, (kind, key, amount): Raw) -> Op {
+        let key = u64::from(key) % KEYS;
+        let around = |ns: u64| Op::Forward(ns.saturating_add(amount % 3).saturating_sub(1));
+        match kind % 21 {
+            0..=5 => Op::Check { key, cost: 1 },
+            6 | 7 => Op::Check { key, cost: amount % self.limit.saturating_add(2) },
+            8 => Op::Check { key, cost: amount },
+            9 => Op::Check { key, cost: 0 },
+            10 => Op::Forward(amount % 1_000),
+            11 => Op::Forward(amount % self.interval_ns.saturating_mul(4)),
+            12 => around(self.interval_ns),
+            13 => around(self.period_ns),
+            14 => Op::Forward(amount % 31_536_000_000_000_000),
+            15 => Op::Forward(amount % self.period_ns),
+            16 => Op::Back(amount % 1_600_000_000),
+            17 => Op::Back(amount % 3_600_000_000_000),
+            18 => Op::Back(amount % self.interval_ns.saturating_mul(2)),
+            19 => Op::Crowd(amount % 200),
+            _ => Op::Sweep,
+        }
+    }
+}
+
+/// One operation as it was carried out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub(crate) idx: usize,
+    pub(crate) op: Op,
+    pub(crate) now: Tick,
+    pub(crate) decision: Option<Decision>,
+}
+
+/// Plays a trace to a limiter, shows each operation to `visit`, and returns the tick at its end.
+pub(crate) fn play<A: Algorithm>(
+    limiter: &Limiter<u64, A>,
+    scale: &Scale,
+    trace: &[Raw],
+    mut visit: impl FnMut(Event),
+) -> Tick {
+    let (mut now, mut latest, mut crowd) = (Tick::ZERO, Tick::ZERO, KEYS);
+    for (idx, raw) in trace.iter().enumerate() {
+        let op = scale.op(*raw);
+        let mut decision = None;
+        match op {
+            Op::Check { key, cost } => decision = Some(limiter.check_n_at(&key, cost, now)),
+            Op::Forward(ns) => now = scale.last.min(now + Duration::from_nanos(ns)),
+            Op::Back(ns) => {
+                now = now - Duration::from_nanos(ns);
+                if matches!(scale.sweeps, Sweeps::AsTold | Sweeps::Always) {
+                    now = now.max(latest - Duration::from_nanos(EVICT_MARGIN_NS));
+                }
+            }
+            Op::Sweep | Op::Crowd(_) if scale.sweeps == Sweeps::Never => {}
+            Op::Crowd(more) => {
+                for key in crowd..crowd + more {
+                    let first = limiter.check_at(&key, now);
+                    assert!(first.is_allowed() && first.remaining() == first.limit() - 1, "{first:?} for a new key");
+                }
+                crowd += more;
+            }
+            Op::Sweep => drop(limiter.sweep_at(now)),
+        }
+        latest = latest.max(now);
+        if scale.sweeps == Sweeps::Always {
+            limiter.sweep_at(now);
+        }
+        visit(Event { idx, op, now, decision });
+    }
+    now
+}
+
+/// Plays a trace to a limiter and the oracle and tells where they first differ.
+fn compare<A: Algorithm>(
+    limiter: &Limiter<u64, A>,
+    oracle: &Oracle,
+    scale: &Scale,
+    trace: &[Raw],
+) -> Result<(), String> {
+    let mut told = String::new();
+    let mut differs = None;
+    play(limiter, scale, trace, |event| {
+        if differs.is_some() {
+            return;
+        }
+        told += &format!("\n  {:>3}  at {:>20}  {:?}", event.idx, event.now.as_nanos(), event.op);
+        if let (Op::Check { key, cost }, Some(decision)) = (event.op, event.decision) {
+            let verdict = oracle.check(key, cost, event.now.as_nanos());
+            if !agree(&decision, &verdict, event.now, scale.last) {
+                differs = Some(format!("is {decision:?}\n  but must be {verdict:?}\n  for {:?}", limiter.quota()));
+            }
+        }
+    });
+    differs.map_or(Ok(()), |what| Err(format!("{told}\n  {what}")))
+}
+
+/// Tells whether a limiter decided as the oracle does; a wait that ends past the last tick may saturate there.
+fn agree(decision: &Decision, verdict: &Verdict, now: Tick, last: Tick) -> bool {
+    let end = u128::from(last.since(now).as_nanos() as u64);
+    let same = |is: Duration, must: u128| is.as_nanos() == must || (must >= end && is.as_nanos() >= end);
+    decision.is_allowed() == verdict.allowed
+        && u128::from(decision.remaining()) == verdict.remaining
+        && same(decision.reset_after(), verdict.reset_after_ns)
+        && match (decision.retry_after(), verdict.retry_after_ns) {
+            (Some(is), Some(must)) => same(is, must),
+            (is, must) => is.is_none() && must.is_none(),
+        }
+}
+
+/// Returns the interval between two unit calls as a fraction in lowest terms, in nanoseconds.
+pub(crate) fn interval(quota: &Quota) -> (u128, u128) {
+    let (period, limit) = (quota.period().as_nanos(), u128::from(quota.limit()));
+    let (mut a, mut b) = (period, limit);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    (period / a, limit / a)
+}
+
+/// Returns the interval as a bucket keeps it, and the parts of a nanosecond it is counted in: exact where up to 64
+/// parts make that possible, else rounded up to a 64th, or to a nanosecond where 64ths are too many; `None` where
+/// that cannot be held.
+pub(crate) fn resolution(quota: &Quota) -> Option<(u128, u128)> {
+    let (interval, scale) = interval(quota);
+    let fits = |interval: u128| interval < 1 << 64 && interval.saturating_mul(u128::from(quota.burst()) - 1) <= 1 << 62;
+    let rounded = [64, 1].map(|parts| ((interval * parts).div_ceil(scale), parts));
+    let exact = Some((interval, scale)).filter(|_| scale <= 64 && fits(interval));
+    exact.or_else(|| rounded.into_iter().find(|(interval, _)| *interval >= 1_000 && fits(*interval)))
+}
+
+/// Returns the last tick at which a full burst can be charged to a bucket.
+fn last_of_bucket(quota: &Quota) -> Tick {
+    let (interval, parts) = resolution(quota).expect("a quota that can be held");
+    let burst = if quota.burst() == 1 { 0 } else { interval * u128::from(quota.burst()) };
+    let last = u128::from(Tick::MAX.as_nanos()).saturating_sub(burst) / parts;
+    Tick::from_nanos(last.try_into().expect("it is below the last tick"))
+}
+
+/// Returns what a bucket must do.
+pub(crate) fn bucket_rule(quota: &Quota) -> Rule {
+    let (interval, scale) = resolution(quota).expect("a quota that can be held");
+    Rule::Bucket { interval, scale, burst: quota.burst().into() }
+}
+
+/// Returns what a log must do.
+pub(crate) fn log_rule(quota: &Quota, count_denied: bool) -> Rule {
+    Rule::Log { limit: quota.limit().into(), period_ns: quota.period().as_nanos(), count_denied }
+}
+
+/// Makes a limiter that only moves as it is told, without a thread of its own.
+pub(crate) fn still<A: Algorithm>(builder: Builder<u64, A>) -> Limiter<u64, A> {
+    builder.clock(still_clock()).sweeper(false).build().expect("a quota that can be held")
+}
+
+/// Returns a clock that stands at zero.
+pub(crate) fn still_clock() -> Clock {
+    ManualClock::new().clock()
+}
+
+/// Makes a bucket that only moves as it is told.
+pub(crate) fn bucket(quota: Quota) -> Limiter<u64, TokenBucket> {
+    still(Limiter::builder(quota))
+}
+
+/// Makes a log that only moves as it is told.
+pub(crate) fn log(quota: Quota, count_denied: bool) -> Limiter<u64, SlidingLog> {
+    still(Limiter::<u64, SlidingLog>::builder(quota).count_denied(count_denied))
+}
+
+/// Plays a trace to a bucket and the oracle, unless a bucket cannot hold the quota.
+pub(crate) fn play_bucket(quota: Quota, sweeps: Sweeps, trace: &[Raw]) -> Result<(), String> {
+    if resolution(&quota).is_none() {
+        return Ok(());
+    }
+    let oracle = Oracle::new(bucket_rule(&quota));
+    compare(&bucket(quota), &oracle, &Scale::of_bucket(&quota, sweeps), trace)
+}
+
+/// Plays a trace to a log and the oracle.
+pub(crate) fn play_log(quota: Quota, sweeps: Sweeps, count_denied: bool, trace: &[Raw]) -> Result<(), String> {
+    let oracle = Oracle::new(log_rule(&quota, count_denied));
+    compare(&log(quota, count_denied), &oracle, &Scale::of_log(&quota, sweeps), trace)
+}
