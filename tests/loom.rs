@@ -18,6 +18,23 @@ const KEY: u64 = 3 << 40;
 /// A key that is idle when the models sweep.
 const IDLE: u64 = 5 << 41;
 
+/// Runs a model in every interleaving with as many preemptions as the environment says.
+fn explore(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.max_branches = 20_000;
+    builder.check(model);
+}
+
+/// Runs a long model, or one of three threads, with one preemption: with two it takes minutes.
+fn explore_briefly(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.max_branches = 20_000;
+    builder.preemption_bound = Some(1);
+    // Only the model of the second move has more; its first hundred thousand interleavings are run.
+    builder.max_permutations = Some(100_000);
+    builder.check(model);
+}
+
 /// Returns the quota of a notation.
 fn quota(text: &str) -> Quota {
     text.parse().expect(text)
@@ -50,7 +67,7 @@ fn half_idle() -> Arc<Model<TokenBucket>> {
 
 #[test]
 fn two_inserts_of_one_key_meet_in_one_slot() {
-    loom::model(|| {
+    explore(|| {
         let table = Arc::new(Model::token_buckets(quota("1/h")));
         let allowed = race(&table, 2, |table| u64::from(table.check(KEY, Tick::ZERO)));
         assert_eq!((allowed, table.keys()), (1, 1));
@@ -59,7 +76,7 @@ fn two_inserts_of_one_key_meet_in_one_slot() {
 
 #[test]
 fn three_inserts_of_two_keys_count_two() {
-    loom::model(|| {
+    explore_briefly(|| {
         let table = Arc::new(Model::token_buckets(quota("1/h")));
         let other = Arc::clone(&table);
         let third = thread::spawn(move || u64::from(other.check(IDLE, Tick::ZERO)));
@@ -72,7 +89,7 @@ fn three_inserts_of_two_keys_count_two() {
 
 #[test]
 fn a_check_against_the_freeze_of_its_word_is_counted_once() {
-    loom::model(|| {
+    explore(|| {
         let table = half_idle();
         let sweeper = Arc::clone(&table);
         let sweep = thread::spawn(move || sweeper.sweep(second(2000)));
@@ -86,7 +103,7 @@ fn a_check_against_the_freeze_of_its_word_is_counted_once() {
 
 #[test]
 fn a_check_against_a_carry_over_by_another_check_is_counted_once() {
-    loom::model(|| {
+    explore_briefly(|| {
         let table = half_idle();
         let sweeper = Arc::clone(&table);
         let sweep = thread::spawn(move || sweeper.sweep(second(2000)));
@@ -97,25 +114,34 @@ fn a_check_against_a_carry_over_by_another_check_is_counted_once() {
     });
 }
 
+/// Has a key that comes anew checked by so many threads, twice by each, while its segment is moved.
+fn insert_against_seal(threads: usize) {
+    let table = Arc::new(Model::token_buckets(quota("1/1000s")));
+    assert!(table.check(IDLE, Tick::ZERO));
+    let sweeper = Arc::clone(&table);
+    let sweep = thread::spawn(move || sweeper.sweep(second(2000)));
+    let allowed = race(&table, threads, |table| {
+        u64::from(table.check(KEY, second(2000))) + u64::from(table.check(KEY, second(2000)))
+    });
+    sweep.join().expect("a model's thread ends");
+    assert_eq!((allowed, table.remaining(KEY, second(2000))), (1, 0));
+    table.sweep(second(2000));
+    assert_eq!(table.keys(), 1);
+}
+
 #[test]
 fn an_insert_against_the_seal_of_its_slot_is_counted_once() {
-    loom::model(|| {
-        let table = Arc::new(Model::token_buckets(quota("1/1000s")));
-        assert!(table.check(IDLE, Tick::ZERO));
-        let sweeper = Arc::clone(&table);
-        let sweep = thread::spawn(move || sweeper.sweep(second(2000)));
-        let allowed = race(&table, 2, |table| u64::from(table.check(KEY, second(2000))));
-        sweep.join().expect("a model's thread ends");
-        assert_eq!(allowed, 1);
-        assert_eq!(table.remaining(KEY, second(2000)), 0);
-        table.sweep(second(2000));
-        assert_eq!((table.keys(), table.evicted()), (1, 1));
-    });
+    explore(|| insert_against_seal(1));
+}
+
+#[test]
+fn two_inserts_against_the_seal_of_their_slot_are_counted_once() {
+    explore_briefly(|| insert_against_seal(2));
 }
 
 #[test]
 fn two_helpers_end_one_move_and_retire_one_segment() {
-    loom::model(|| {
+    explore(|| {
         let table = half_idle();
         race(&table, 2, |table| {
             table.sweep(second(2000));
@@ -127,28 +153,32 @@ fn two_helpers_end_one_move_and_retire_one_segment() {
 }
 
 #[test]
-fn a_second_growth_waits_for_nobody_and_loses_nothing() {
-    /// Inserts two keys of its own.
-    fn insert(table: &Model<TokenBucket>, from: u64) -> u64 {
-        (from..from + 2).map(|key| u64::from(table.check(key << 40, Tick::ZERO))).sum()
-    }
-
-    loom::model(|| {
-        let table = Arc::new(Model::token_buckets(quota("1/h")));
-        // Three of the first segment's four slots: the next key makes it grow, and two more the one after it.
-        (1..=3).for_each(|key| assert!(table.check(key << 40, Tick::ZERO)));
+fn a_second_move_waits_for_nobody_and_loses_nothing() {
+    explore_briefly(|| {
+        let table = Arc::new(Model::token_buckets(quota("1/1000s")));
+        // Three of the four slots, and two of the keys idle: the next key starts a move to a segment of the same size,
+        // which has no room for new keys before that move is over: whoever needs it ends the move of the other. The
+        // last key then has to replace that segment too.
+        assert!(table.check(1 << 40, Tick::ZERO));
+        assert!(table.check(2 << 40, Tick::ZERO));
+        assert!(table.check(KEY, second(2000)));
         let other = Arc::clone(&table);
-        let inserts = thread::spawn(move || insert(&other, 10));
-        let allowed = insert(&table, 20) + inserts.join().expect("a model's thread ends");
-        assert_eq!((allowed, table.keys()), (4, 7));
-        let spent = [1, 2, 3, 10, 11, 20, 21].iter().filter(|key| table.remaining(*key << 40, Tick::ZERO) == 0);
-        assert_eq!(spent.count(), 7);
+        let insert = thread::spawn(move || u64::from(other.check(10 << 40, second(2000))));
+        let allowed = u64::from(table.check(20 << 40, second(2000)));
+        assert_eq!(allowed + insert.join().expect("a model's thread ends"), 2);
+        assert!(table.check(21 << 40, second(2000)));
+        let keys = [KEY, 10 << 40, 20 << 40, 21 << 40];
+        assert!(keys.iter().all(|key| table.remaining(*key, second(2000)) == 0));
+        table.sweep(second(2000));
+        // A key whose segment moves between its insert and its charge is inserted again: the first slot counts as evicted.
+        assert_eq!(table.keys(), 4);
+        assert!(table.evicted() >= 2);
     });
 }
 
 #[test]
 fn a_reader_against_reclaim_never_touches_freed_memory() {
-    loom::model(|| {
+    explore(|| {
         let table = half_idle();
         let sweeper = Arc::clone(&table);
         let sweep = thread::spawn(move || {
@@ -166,7 +196,7 @@ fn a_reader_against_reclaim_never_touches_freed_memory() {
 
 #[test]
 fn two_claims_of_the_last_place_in_a_ring_admit_one() {
-    loom::model(|| {
+    explore(|| {
         let log = Arc::new(LogModel::new(quota("1/10s")));
         let allowed = race(&log, 2, |log| u64::from(log.check_n(1, second(1))));
         assert_eq!((allowed, log.remaining(second(1))), (1, 0));
@@ -176,7 +206,7 @@ fn two_claims_of_the_last_place_in_a_ring_admit_one() {
 
 #[test]
 fn a_claim_against_an_unwritten_stamp_admits_no_more_than_the_limit() {
-    loom::model(|| {
+    explore_briefly(|| {
         let log = Arc::new(LogModel::new(quota("1/10s")));
         assert!(log.check_n(1, Tick::ZERO));
         // The stamp of the lap before has expired; whoever claims first leaves the slot unwritten for a moment.
@@ -187,7 +217,7 @@ fn a_claim_against_an_unwritten_stamp_admits_no_more_than_the_limit() {
 
 #[test]
 fn a_growing_ring_against_claims_loses_no_stamp() {
-    loom::model(|| {
+    explore(|| {
         let log = Arc::new(LogModel::new(quota("3/10s")));
         assert!(log.check_n(1, Tick::ZERO));
         let allowed = race(&log, 2, |log| u64::from(log.check_n(1, second(1))));
@@ -198,7 +228,7 @@ fn a_growing_ring_against_claims_loses_no_stamp() {
 
 #[test]
 fn a_ring_closed_against_a_claim_is_either_evicted_or_charged() {
-    loom::model(|| {
+    explore(|| {
         let table: Arc<Model<SlidingLog>> = Arc::new(Model::sliding_logs(quota("1/10s")));
         assert!(table.check(KEY, Tick::ZERO));
         let sweeper = Arc::clone(&table);
@@ -211,7 +241,7 @@ fn a_ring_closed_against_a_claim_is_either_evicted_or_charged() {
 
 #[test]
 fn rings_carried_by_two_helpers_are_freed_once() {
-    loom::model(|| {
+    explore_briefly(|| {
         let table: Arc<Model<SlidingLog>> = Arc::new(Model::sliding_logs(quota("2/10s")));
         assert!(table.check(IDLE, Tick::ZERO));
         assert!(table.check(KEY, second(100)));

@@ -206,10 +206,11 @@ pub(crate) fn resolution(quota: &Quota) -> Option<(u128, u128)> {
     exact.or_else(|| rounded.into_iter().find(|(interval, _)| *interval >= 1_000 && fits(*interval)))
 }
 
-/// Returns the last tick at which a full burst can be charged to a bucket.
+/// Returns the last tick at which a bucket can be charged in full, so that its word does not saturate.
 fn last_of_bucket(quota: &Quota) -> Tick {
     let (interval, parts) = resolution(quota).expect("a quota that can be held");
-    let burst = if quota.burst() == 1 { 0 } else { interval * u128::from(quota.burst()) };
+    // A burst of one may wait for ever all the same: a saturated word denies until the very last tick.
+    let burst = if quota.burst() == 1 { parts } else { interval * u128::from(quota.burst()) };
     let last = u128::from(Tick::MAX.as_nanos()).saturating_sub(burst) / parts;
     Tick::from_nanos(last.try_into().expect("it is below the last tick"))
 }
