@@ -38,7 +38,7 @@ pub enum Overflow {
 }
 
 /// The bits of an identity that choose its segment.
-const SEGMENT_BITS: u32 = if cfg!(loom) { 0 } else { 8 };
+const SEGMENT_BITS: u32 = if cfg!(loom) { 0 } else { 6 };
 /// The segments of a table.
 pub(crate) const SEGMENTS: usize = 1 << SEGMENT_BITS;
 

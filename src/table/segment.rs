@@ -510,19 +510,11 @@ mod memory {
     #[cfg(not(loom))]
     use std::ptr::NonNull;
 
-    /// The size from which on memory is mapped.
-    #[cfg(all(target_os = "linux", not(miri)))]
-    const MAPPED: usize = 64 << 10;
-
     /// Returns zeroed memory, or null if there is none.
     pub(super) fn allocate(layout: Layout) -> *mut u8 {
         #[cfg(all(target_os = "linux", not(miri)))]
-        if layout.size() >= MAPPED {
-            let protection = libc::PROT_READ | libc::PROT_WRITE;
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            // SAFETY: an anonymous mapping at an address of the system's choice touches nothing that exists.
-            let start = unsafe { libc::mmap(std::ptr::null_mut(), layout.size(), protection, flags, -1, 0) };
-            return if start == libc::MAP_FAILED { std::ptr::null_mut() } else { start.cast() };
+        if layout.size() >= mapped::SMALLEST {
+            return mapped::allocate(layout.size());
         }
         // SAFETY: a segment's layout is never of size zero.
         unsafe { alloc_zeroed(layout) }
@@ -536,13 +528,81 @@ mod memory {
     #[cfg(not(loom))]
     pub(super) unsafe fn free(start: NonNull<u8>, layout: Layout) {
         #[cfg(all(target_os = "linux", not(miri)))]
-        if layout.size() >= MAPPED {
-            // SAFETY: exactly this range was mapped by `allocate`.
-            let done = unsafe { libc::munmap(start.as_ptr().cast(), layout.size()) };
-            debug_assert_eq!(done, 0, "a mapped segment can be unmapped");
-            return;
+        if layout.size() >= mapped::SMALLEST {
+            // SAFETY: the caller's promise is the same.
+            return unsafe { mapped::free(start, layout.size()) };
         }
         // SAFETY: it was allocated with this layout.
         unsafe { dealloc(start.as_ptr(), layout) };
+    }
+
+    /// Anonymous mappings.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    mod mapped {
+        use std::ptr;
+        #[cfg(not(loom))]
+        use std::ptr::NonNull;
+
+        /// The size from which on memory is mapped.
+        pub(super) const SMALLEST: usize = 64 << 10;
+        /// The size of a huge page, from which on they are asked for: random access to a table of many small pages
+        /// spends more on finding the page than on the line.
+        const HUGE: usize = 2 << 20;
+
+        /// Maps memory, or returns null.
+        pub(super) fn allocate(size: usize) -> *mut u8 {
+            if size < HUGE {
+                return map(size);
+            }
+            let wide = map(size + HUGE);
+            if wide.is_null() {
+                return wide;
+            }
+            let before = wide.align_offset(HUGE);
+            // SAFETY: the offset is below the huge page's size that was added.
+            let start = unsafe { wide.add(before) };
+            // SAFETY: the part before the start belongs to the mapping and is not used.
+            unsafe { unmap(wide, before) };
+            // SAFETY: the end of the memory lies inside the mapping.
+            let end = unsafe { start.add(size.next_multiple_of(4096)) };
+            // SAFETY: the part behind the end belongs to the mapping and is not used.
+            unsafe { unmap(end, (HUGE - before).saturating_sub(size.next_multiple_of(4096) - size)) };
+            // SAFETY: the range is ours. Without huge pages all works the same, so an error does not matter.
+            unsafe { libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE) };
+            start
+        }
+
+        /// Maps memory at an address of the system's choice.
+        fn map(size: usize) -> *mut u8 {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            // SAFETY: an anonymous mapping at an address of the system's choice touches nothing that exists.
+            let start = unsafe { libc::mmap(ptr::null_mut(), size, protection, flags, -1, 0) };
+            if start == libc::MAP_FAILED { ptr::null_mut() } else { start.cast() }
+        }
+
+        /// Gives a range of pages back, if it is not empty.
+        ///
+        /// # Safety
+        ///
+        /// The range is part of a mapping of ours that nobody uses.
+        unsafe fn unmap(start: *mut u8, size: usize) {
+            if size > 0 {
+                // SAFETY: the caller's promise.
+                let done = unsafe { libc::munmap(start.cast(), size) };
+                debug_assert_eq!(done, 0, "a range of our own can be unmapped");
+            }
+        }
+
+        /// Frees what `allocate` returned for the same size.
+        ///
+        /// # Safety
+        ///
+        /// Nobody uses the memory any more.
+        #[cfg(not(loom))]
+        pub(super) unsafe fn free(start: NonNull<u8>, size: usize) {
+            // SAFETY: exactly this range was left of the mapping.
+            unsafe { unmap(start.as_ptr(), size) };
+        }
     }
 }
