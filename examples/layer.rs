@@ -14,6 +14,8 @@ fn shown<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("-")
 }
 
+// A response of strings is a little larger than clippy likes errors to be.
+#[allow(clippy::result_large_err)]
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let limiter: Limiter<str> = Limiter::new("2/min".parse()?)?;

@@ -195,7 +195,7 @@ impl Address {
     /// Makes the key of an address of which, if it is IPv6, the first `prefix` bits count; at most 128 do.
     pub fn with_prefix(address: IpAddr, prefix: u8) -> Self {
         match address.to_canonical() {
-            IpAddr::V4(address) => Self { network: u128::from(address.to_ipv6_mapped().to_bits()), prefix: 128 },
+            IpAddr::V4(address) => Self { network: address.to_ipv6_mapped().to_bits(), prefix: 128 },
             IpAddr::V6(address) => {
                 let prefix = prefix.min(128);
                 let mask = u128::MAX.checked_shl(128 - u32::from(prefix)).unwrap_or(0);

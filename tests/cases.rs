@@ -245,7 +245,8 @@ fn a_flood_of_keys_that_come_once_stays_under_the_cap_and_leaves_live_keys_alone
         }
         let stats = limiter.stats();
         assert!(stats.keys <= cap as u64, "{stats:?}");
-        assert!(stats.bytes <= 64 * cap as u64, "{stats:?}");
+        // While segments move, each stands twice, and neither need be full.
+        assert!(stats.bytes <= 128 * cap as u64, "{stats:?}");
         assert_eq!(stats.allowed + stats.denied, flood + 1);
         // At 200 a millisecond, a flood can keep more keys alive through the margin of a second than the cap holds.
         assert_eq!(stats.overflowed > 0, 200_000 > cap, "{stats:?}");

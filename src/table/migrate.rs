@@ -1,16 +1,22 @@
 //! Moving a segment: how a table grows, shrinks and evicts while it is used.
 
+use std::time::Duration;
+
 use crate::clock::Tick;
 use crate::sync::Ordering;
 use crate::table::reclaim::Guard;
 use crate::table::resident::Resident;
 use crate::table::segment::{Claim, EMPTY, FROZEN, Found, Line, SEALED, SLOTS, Segment, seal_slot};
-use crate::table::{Table, cell};
+use crate::table::{SEGMENTS, Table, cell};
 
 /// The lines that one insert moves on the way.
 const CHUNK: usize = 8;
 /// The lines that a key without room moves to make some.
 const ROOM: usize = 1024;
+/// The lines that are looked at for idle keys when there are too many keys.
+const LOOKS: usize = 256;
+/// How long nobody looks again when none were found.
+const FULL_FOR: Duration = Duration::from_millis(10);
 /// The lines that are looked at to guess how many keys of a segment are idle.
 const SAMPLE: usize = 64;
 
@@ -209,20 +215,49 @@ impl<A: Resident> Table<A> {
         }
     }
 
-    /// Begins or furthers an eviction for a key that found no room; tells whether there is some now.
+    /// Begins or furthers evictions for a key that found no room; tells whether there is some now.
+    ///
+    /// The key's own segment is tried first, then others in turn, as far as [`LOOKS`] goes. If none of them has idle
+    /// keys nobody tries again for a while, so that a flood of new keys costs little.
     pub(super) fn make_room(&self, guard: &Guard, index: usize, now: Tick) -> bool {
-        let Some(segment) = self.current(guard, index) else { return false };
+        // Relaxed: when to try again is only a matter of cost.
+        if now.as_nanos() < self.full_until_ns.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut looks = 0;
+        let mut candidate = index;
+        for _ in 0..=SEGMENTS {
+            looks += self.evict_some(guard, candidate, now);
+            // Relaxed: a look; the claim that follows is exact.
+            if self.keys.load(Ordering::Relaxed) < self.max_keys {
+                return true;
+            }
+            if looks > LOOKS {
+                break;
+            }
+            // Relaxed: whichever segment is next.
+            candidate = self.next_victim.fetch_add(1, Ordering::Relaxed) % SEGMENTS;
+        }
+        // Relaxed: as above.
+        self.full_until_ns.store((now + FULL_FOR).as_nanos(), Ordering::Relaxed);
+        false
+    }
+
+    /// Moves a part of a segment if it is being replaced, or if enough of its keys are idle; returns the lines that it
+    /// looked at.
+    fn evict_some(&self, guard: &Guard, index: usize, now: Tick) -> usize {
+        let Some(segment) = self.current(guard, index) else { return 0 };
+        let looks = segment.line_count().min(SAMPLE);
         if segment.next().is_none() {
             let census = self.census(guard, segment, now, SAMPLE);
-            // Moving a segment for less would cost an attacker nothing and us much.
-            if census.idle * 8 < census.used.max(1) {
-                return false;
+            // Moving a segment for less would cost those who flood nothing and us much.
+            if census.idle == 0 || census.idle * 8 < census.used {
+                return looks;
             }
             self.successor(guard, index, segment, now);
         }
         self.help_with(guard, index, now, ROOM);
-        // Relaxed: a look.
-        self.keys.load(Ordering::Relaxed) < self.max_keys
+        looks
     }
 
     /// Evicts from one segment if enough of its keys are idle, and gives unused memory back; returns the lines

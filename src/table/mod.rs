@@ -22,7 +22,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::clock::Tick;
 use crate::decision::Decision;
-use crate::sync::{AtomicPtr, AtomicU64, Ordering};
+use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::table::segment::{Claim, FROZEN, Found, Line, Segment};
 
 /// What a new key gets when the table holds as many keys as it may, and no idle one can be evicted.
@@ -51,6 +51,10 @@ pub(crate) struct Table<A: Resident> {
     keys: CachePadded<AtomicU64>,
     evicted: AtomicU64,
     overflowed: AtomicU64,
+    /// The segment in which room is made next for keys of others.
+    next_victim: AtomicUsize,
+    /// Until when nobody looks for room again.
+    full_until_ns: AtomicU64,
     /// The word of all keys that found no room.
     shared: CachePadded<AtomicU64>,
     max_keys: u64,
@@ -73,6 +77,8 @@ impl<A: Resident> Table<A> {
             keys: CachePadded::new(AtomicU64::new(0)),
             evicted: AtomicU64::new(0),
             overflowed: AtomicU64::new(0),
+            next_victim: AtomicUsize::new(0),
+            full_until_ns: AtomicU64::new(0),
             shared: CachePadded::new(AtomicU64::new(0)),
             max_keys,
             overflow,
@@ -265,9 +271,8 @@ impl<A: Resident> Drop for Table<A> {
         for entry in &self.directory {
             // Relaxed: nobody else has the table any more.
             let mut tagged = entry.load(Ordering::Relaxed);
-            loop {
-                // SAFETY: a table being dropped has no readers, so every segment it reaches lives.
-                let Some(segment) = (unsafe { Segment::from_tagged(tagged) }) else { break };
+            // SAFETY: a table being dropped has no readers, so every segment it reaches lives.
+            while let Some(segment) = unsafe { Segment::from_tagged(tagged) } {
                 tagged = segment.next().map_or(ptr::null_mut(), Segment::tag);
                 self.free_unseen(segment);
             }
