@@ -17,7 +17,7 @@ use crate::quota::Quota;
 /// The word counts in nanoseconds, or in as many parts of one (up to 64) as make the time between two tokens a whole
 /// number, so that rates such as 7 a second are exact. Where 64 parts are not enough the time between two
 /// tokens is rounded up, by less than 1/64 ns. A limiter whose word counts in n parts of a nanosecond refills for
-/// 292 / n years of its clock.
+/// 292 / n years of its clock, and denies what goes beyond.
 ///
 /// # Examples
 ///
@@ -125,7 +125,12 @@ impl Pure for TokenBucket {
         if ahead > room {
             return Step::Keep(BucketVerdict { ahead, wait: ahead - room });
         }
-        let next = (present + ahead + spent).min(Tick::MAX.as_nanos());
+        let next = present + ahead + spent;
+        if next > Tick::MAX.as_nanos() && ahead > 0 {
+            // Past the end of what the word can count nothing flows back any more.
+            return Step::Keep(BucketVerdict { ahead, wait: Decision::NEVER - 1 });
+        }
+        let next = next.min(Tick::MAX.as_nanos());
         Step::Set(next, BucketVerdict { ahead: ahead + spent, wait: 0 })
     }
 

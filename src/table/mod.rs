@@ -23,7 +23,7 @@ use crossbeam_utils::CachePadded;
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::table::segment::{Claim, FROZEN, Found, Line, Segment};
+use crate::table::segment::{Claim, FROZEN, Found, Line, SEGMENT_BITS, Segment};
 
 /// What a new key gets when the table holds as many keys as it may, and no idle one can be evicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,8 +37,6 @@ pub enum Overflow {
     Share,
 }
 
-/// The bits of an identity that choose its segment.
-const SEGMENT_BITS: u32 = if cfg!(loom) { 0 } else { 6 };
 /// The segments of a table.
 pub(crate) const SEGMENTS: usize = 1 << SEGMENT_BITS;
 
@@ -55,6 +53,8 @@ pub(crate) struct Table<A: Resident> {
     next_victim: AtomicUsize,
     /// Until when nobody looks for room again.
     full_until_ns: AtomicU64,
+    /// How many inserts near the bound have counted a key that may turn out to be there already.
+    pending: AtomicU64,
     /// The word of all keys that found no room.
     shared: CachePadded<AtomicU64>,
     max_keys: u64,
@@ -66,6 +66,10 @@ pub(crate) struct Table<A: Resident> {
 impl<A: Resident> Table<A> {
     /// How long a key is left in the table after it became idle, for threads whose reading of the clock is older.
     const MARGIN: std::time::Duration = std::time::Duration::from_secs(1);
+    /// How close to the bound inserts announce themselves; more than there are threads between two instructions.
+    const NEAR: u64 = 1024;
+    /// How often an insert is tried when others are in the midst of theirs.
+    const TRIES: u32 = 64;
     /// What a denied key that found no room is told to wait.
     const OVERFLOW_RETRY_NS: u64 = 1_000_000_000;
 
@@ -79,6 +83,7 @@ impl<A: Resident> Table<A> {
             overflowed: AtomicU64::new(0),
             next_victim: AtomicUsize::new(0),
             full_until_ns: AtomicU64::new(0),
+            pending: AtomicU64::new(0),
             shared: CachePadded::new(AtomicU64::new(0)),
             max_keys,
             overflow,
@@ -106,7 +111,7 @@ impl<A: Resident> Table<A> {
     fn check_elsewhere(&self, guard: &Guard, id: u64, now: Tick, cost: u64) -> A::Verdict {
         let index = Self::index(id);
         let mut segment = self.current_or_first(guard, index);
-        let mut may_evict = true;
+        let mut tries = 0;
         loop {
             match segment.find(id) {
                 Found::Here(word) => {
@@ -130,10 +135,11 @@ impl<A: Resident> Table<A> {
                         return verdict;
                     }
                     if !self.insert(guard, index, segment, id, now) {
-                        if !may_evict || !self.make_room(guard, index, now) {
+                        tries += 1;
+                        let has_room = self.may_have_room() || (tries == 1 && self.make_room(guard, index, now));
+                        if tries > Self::TRIES || !has_room {
                             return self.check_overflowed(guard, now, cost);
                         }
-                        may_evict = false;
                     }
                 }
             }
@@ -165,14 +171,26 @@ impl<A: Resident> Table<A> {
                 return true;
             }
         }
-        // Relaxed: the count publishes nothing; it only has to be exact.
+        // Relaxed, here and below: the counts publish nothing; `keys` only has to be exact.
+        let near = self.max_keys.saturating_sub(self.keys.load(Ordering::Relaxed)) < Self::NEAR;
+        if near {
+            self.pending.fetch_add(1, Ordering::Relaxed);
+        }
         let has_room = self.keys.fetch_add(1, Ordering::Relaxed) < self.max_keys;
         if !has_room || !segment.insert(id).is_some_and(|(_, is_new)| is_new) {
             segment.unclaim_fresh();
-            // Relaxed: as above.
             self.keys.fetch_sub(1, Ordering::Relaxed);
         }
+        if near {
+            self.pending.fetch_sub(1, Ordering::Relaxed);
+        }
         has_room
+    }
+
+    /// Tells whether there may be room after all, because others counted keys that are there already.
+    fn may_have_room(&self) -> bool {
+        // Relaxed: looks; the next insert is exact.
+        self.pending.load(Ordering::Relaxed) > 0 || self.keys.load(Ordering::Relaxed) < self.max_keys
     }
 
     /// Decides about a key for which there is no room.

@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::table::SEGMENT_BITS;
 use crate::table::reclaim::Heap;
 use crate::table::resident::Resident;
 
@@ -15,6 +14,9 @@ pub(super) const EMPTY: u64 = 0;
 pub(super) const SEALED: u64 = u64::MAX;
 /// The bit of a word that ends its life in this segment.
 pub(super) const FROZEN: u64 = 1 << 63;
+
+/// The bits of an identity that choose its segment.
+pub(super) const SEGMENT_BITS: u32 = if cfg!(loom) { 0 } else { 6 };
 
 /// The slots of a line.
 pub(super) const SLOTS: usize = 4;
