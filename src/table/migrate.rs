@@ -13,12 +13,12 @@ use crate::table::{SEGMENTS, Table, cell};
 const CHUNK: usize = 8;
 /// The lines that a key without room moves to make some.
 const ROOM: usize = 1024;
-/// The lines that are looked at for idle keys when there are too many keys.
-const LOOKS: usize = 256;
-/// How long nobody looks again when none were found.
+/// How long nobody looks for room again when all segments were looked at in vain.
 const FULL_FOR: Duration = Duration::from_millis(10);
 /// The lines that are looked at to guess how many keys of a segment are idle.
 const SAMPLE: usize = 64;
+/// The lines that are looked at to tell whether a segment has idle keys enough to be worth a move.
+const GLANCE: usize = 16;
 
 /// How many identities some lines hold, and how many of them are idle.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,28 +86,26 @@ impl<A: Resident> Table<A> {
         self.help_with(guard, index, now, CHUNK);
     }
 
-    /// Moves up to `count` lines of the segment in the directory; tells whether lines are left to take.
-    fn help_with(&self, guard: &Guard, index: usize, now: Tick, count: usize) -> bool {
-        let Some(old) = self.current(guard, index) else { return false };
-        let Some(next) = old.next() else { return false };
+    /// Moves up to `count` lines of the segment in the directory; returns how many were left to take.
+    fn help_with(&self, guard: &Guard, index: usize, now: Tick, count: usize) -> usize {
+        let Some(old) = self.current(guard, index) else { return 0 };
+        let Some(next) = old.next() else { return 0 };
         let lines = old.claim_lines(count);
         let taken = lines.len();
-        if taken == 0 {
-            return false;
+        if taken > 0 {
+            let ids = self.move_lines(old, next, lines, now);
+            if let Some(ids) = old.report_moved(taken, ids) {
+                self.complete(index, old, next, ids);
+            }
         }
-        let ids = self.move_lines(old, next, lines, now);
-        if let Some(ids) = old.report_moved(taken, ids) {
-            self.complete(index, old, next, ids);
-            return false;
-        }
-        true
+        taken
     }
 
     /// Finishes the move of the segment in the directory, without waiting for anybody.
     pub(super) fn finish(&self, guard: &Guard, index: usize, now: Tick) {
         let Some(old) = self.current(guard, index) else { return };
         let Some(next) = old.next() else { return };
-        while self.help_with(guard, index, now, CHUNK * 8) {}
+        while self.help_with(guard, index, now, CHUNK * 8) > 0 {}
         if !next.used().is_settled() {
             // Others are not done with lines they took: moving a line twice does no harm.
             let ids = self.move_lines(old, next, 0..old.line_count(), now);
@@ -217,23 +215,24 @@ impl<A: Resident> Table<A> {
 
     /// Begins or furthers evictions for a key that found no room; tells whether there is some now.
     ///
-    /// The key's own segment is tried first, then others in turn, as far as [`LOOKS`] goes. If none of them has idle
-    /// keys nobody tries again for a while, so that a flood of new keys costs little.
+    /// The key's own segment is tried first, then the others in turn. One call moves no more than [`ROOM`] lines, so
+    /// a large segment is moved by several keys without room. If no segment has idle keys nobody tries again for
+    /// a while, so that a flood of new keys costs little.
     pub(super) fn make_room(&self, guard: &Guard, index: usize, now: Tick) -> bool {
         // Relaxed: when to try again is only a matter of cost.
         if now.as_nanos() < self.full_until_ns.load(Ordering::Relaxed) {
             return false;
         }
-        let mut looks = 0;
+        let mut lines = ROOM;
         let mut candidate = index;
         for _ in 0..=SEGMENTS {
-            looks += self.evict_some(guard, candidate, now);
+            lines -= self.evict_some(guard, candidate, now, lines);
             // Relaxed: a look; the claim that follows is exact.
             if self.keys.load(Ordering::Relaxed) < self.max_keys {
                 return true;
             }
-            if looks > LOOKS {
-                break;
+            if lines == 0 {
+                return false;
             }
             // Relaxed: whichever segment is next.
             candidate = self.next_victim.fetch_add(1, Ordering::Relaxed) % SEGMENTS;
@@ -243,21 +242,19 @@ impl<A: Resident> Table<A> {
         false
     }
 
-    /// Moves a part of a segment if it is being replaced, or if enough of its keys are idle; returns the lines that it
-    /// looked at.
-    fn evict_some(&self, guard: &Guard, index: usize, now: Tick) -> usize {
+    /// Moves up to `most` lines of a segment if it is being replaced, or if enough of its keys are idle; returns how
+    /// many it moved.
+    fn evict_some(&self, guard: &Guard, index: usize, now: Tick, most: usize) -> usize {
         let Some(segment) = self.current(guard, index) else { return 0 };
-        let looks = segment.line_count().min(SAMPLE);
         if segment.next().is_none() {
-            let census = self.census(guard, segment, now, SAMPLE);
+            let census = self.census(guard, segment, now, GLANCE);
             // Moving a segment for less would cost those who flood nothing and us much.
             if census.idle == 0 || census.idle * 8 < census.used {
-                return looks;
+                return 0;
             }
             self.successor(guard, index, segment, now);
         }
-        self.help_with(guard, index, now, ROOM);
-        looks
+        self.help_with(guard, index, now, most)
     }
 
     /// Evicts from one segment if enough of its keys are idle, and gives unused memory back; returns the lines

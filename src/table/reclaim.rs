@@ -248,13 +248,16 @@ pub struct Heap {
     retired: AtomicPtr<Retired>,
     waiting_bytes: AtomicUsize,
     waiting: AtomicUsize,
+    /// The waiting bytes, and the waiting objects, with which the one who adds to them frees.
+    most_bytes: AtomicUsize,
+    most: AtomicUsize,
     bytes: AtomicUsize,
 }
 
 impl Heap {
-    /// The bytes that may wait before the one who adds to them frees.
+    /// The bytes that may come to wait after one collection and before the next.
     const WAITING_BYTES: usize = 1 << 20;
-    /// The objects that may wait before the one who adds to them frees.
+    /// The objects that may come to wait after one collection and before the next.
     const WAITING: usize = 256;
 
     /// Makes an empty account.
@@ -263,6 +266,8 @@ impl Heap {
             retired: AtomicPtr::new(ptr::null_mut()),
             waiting_bytes: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
+            most_bytes: AtomicUsize::new(Self::WAITING_BYTES),
+            most: AtomicUsize::new(Self::WAITING),
             bytes: AtomicUsize::new(0),
         }
     }
@@ -289,12 +294,23 @@ impl Heap {
         let node = Box::into_raw(Box::new(Retired { object, free, bytes, from: 0, next: ptr::null_mut() }));
         // SAFETY: the node is one we own.
         unsafe { self.push(node, node) };
-        // Relaxed: these only choose when to free.
+        // Relaxed, here and in `collect`: these only choose when to free.
         let waiting = self.waiting.fetch_add(1, Ordering::Relaxed) + 1;
         let waiting_bytes = self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        if waiting.is_multiple_of(Self::WAITING) || waiting_bytes > Self::WAITING_BYTES {
+        let is_due = waiting >= self.most.load(Ordering::Relaxed)
+            || waiting_bytes >= self.most_bytes.load(Ordering::Relaxed);
+        if is_due {
             self.collect();
         }
+    }
+
+    /// Chooses how much more may wait, given what must wait on: a part of it, so that an object is looked at a few
+    /// times even if a reader holds a crowd of them for long.
+    fn set_due(&self) {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        let waiting_bytes = self.waiting_bytes.load(Ordering::Relaxed);
+        self.most.store(waiting + Self::WAITING.max(waiting / 4), Ordering::Relaxed);
+        self.most_bytes.store(waiting_bytes + Self::WAITING_BYTES.max(waiting_bytes / 4), Ordering::Relaxed);
     }
 
     /// Puts a chain of nodes on the list.
@@ -342,6 +358,7 @@ impl Heap {
                 unsafe { self.push(kept, kept) };
             }
         }
+        self.set_due();
     }
 
     /// Frees one object.
