@@ -542,6 +542,9 @@ impl<K: ?Sized, A: Algorithm, S> Builder<K, A, S> {
 
     /// Sets the most keys that are held at a time; of what comes beyond them, [`Builder::overflow`] decides.
     ///
+    /// The bound is never exceeded. When threads bring the same new key at once it is counted several times for a moment, so
+    /// that a table with room for no more than that may turn another new key away.
+    ///
     /// # Examples
     ///
     /// ```

@@ -112,7 +112,7 @@ impl<'g> RingRef<'g> {
         // SAFETY: the caller says that the ring lives, so the pointer is not null.
         let start = unsafe { NonNull::new_unchecked(start) };
         #[cfg(loom)]
-        crate::table::model::quarantine::assert_alive(start.as_ptr().addr());
+        crate::table::quarantine::assert_alive(start.as_ptr().addr());
         // SAFETY: the ring was initialised, is only shared, and lives for `'g`.
         Self { ring: unsafe { start.as_ref() }, start }
     }
@@ -320,7 +320,7 @@ unsafe fn free(object: *mut (), _heap: &Heap) {
     #[cfg(not(loom))]
     let capacity = unsafe { (*start).capacity };
     #[cfg(loom)]
-    crate::table::model::quarantine::free(start.addr());
+    crate::table::quarantine::free(start.addr());
     // SAFETY: `allocate` used the same layout.
     #[cfg(not(loom))]
     unsafe {

@@ -126,11 +126,12 @@ impl Pure for TokenBucket {
             return Step::Keep(BucketVerdict { ahead, wait: ahead - room });
         }
         let next = present + ahead + spent;
-        if next > Tick::MAX.as_nanos() && ahead > 0 {
-            // Past the end of what the word can count nothing flows back any more.
+        let last = Tick::MAX.as_nanos();
+        if next > last && (ahead > 0 || word == last) {
+            // The word counts no further: nothing would flow back any more.
             return Step::Keep(BucketVerdict { ahead, wait: Decision::NEVER - 1 });
         }
-        let next = next.min(Tick::MAX.as_nanos());
+        let next = next.min(last);
         Step::Set(next, BucketVerdict { ahead: ahead + spent, wait: 0 })
     }
 

@@ -7,6 +7,8 @@ mod cell;
 mod migrate;
 #[cfg(loom)]
 pub(crate) mod model;
+#[cfg(loom)]
+pub(crate) mod quarantine;
 mod reclaim;
 mod resident;
 mod segment;
@@ -53,8 +55,6 @@ pub(crate) struct Table<A: Resident> {
     next_victim: AtomicUsize,
     /// Until when nobody looks for room again.
     full_until_ns: AtomicU64,
-    /// How many inserts near the bound have counted a key that may turn out to be there already.
-    pending: AtomicU64,
     /// The word of all keys that found no room.
     shared: CachePadded<AtomicU64>,
     max_keys: u64,
@@ -66,10 +66,6 @@ pub(crate) struct Table<A: Resident> {
 impl<A: Resident> Table<A> {
     /// How long a key is left in the table after it became idle, for threads whose reading of the clock is older.
     const MARGIN: std::time::Duration = std::time::Duration::from_secs(1);
-    /// How close to the bound inserts announce themselves; more than there are threads between two instructions.
-    const NEAR: u64 = 1024;
-    /// How often an insert is tried when others are in the midst of theirs.
-    const TRIES: u32 = 64;
     /// What a denied key that found no room is told to wait.
     const OVERFLOW_RETRY_NS: u64 = 1_000_000_000;
 
@@ -83,7 +79,6 @@ impl<A: Resident> Table<A> {
             overflowed: AtomicU64::new(0),
             next_victim: AtomicUsize::new(0),
             full_until_ns: AtomicU64::new(0),
-            pending: AtomicU64::new(0),
             shared: CachePadded::new(AtomicU64::new(0)),
             max_keys,
             overflow,
@@ -111,7 +106,7 @@ impl<A: Resident> Table<A> {
     fn check_elsewhere(&self, guard: &Guard, id: u64, now: Tick, cost: u64) -> A::Verdict {
         let index = Self::index(id);
         let mut segment = self.current_or_first(guard, index);
-        let mut tries = 0;
+        let mut may_evict = true;
         loop {
             match segment.find(id) {
                 Found::Here(word) => {
@@ -135,11 +130,10 @@ impl<A: Resident> Table<A> {
                         return verdict;
                     }
                     if !self.insert(guard, index, segment, id, now) {
-                        tries += 1;
-                        let has_room = self.may_have_room() || (tries == 1 && self.make_room(guard, index, now));
-                        if tries > Self::TRIES || !has_room {
+                        if !may_evict || !self.make_room(guard, index, now) {
                             return self.check_overflowed(guard, now, cost);
                         }
+                        may_evict = false;
                     }
                 }
             }
@@ -171,26 +165,14 @@ impl<A: Resident> Table<A> {
                 return true;
             }
         }
-        // Relaxed, here and below: the counts publish nothing; `keys` only has to be exact.
-        let near = self.max_keys.saturating_sub(self.keys.load(Ordering::Relaxed)) < Self::NEAR;
-        if near {
-            self.pending.fetch_add(1, Ordering::Relaxed);
-        }
+        // Relaxed, here and below: the count publishes nothing; it only has to be exact. It is raised before the key
+        // stands in the table, so that no key is ever over the bound.
         let has_room = self.keys.fetch_add(1, Ordering::Relaxed) < self.max_keys;
         if !has_room || !segment.insert(id).is_some_and(|(_, is_new)| is_new) {
             segment.unclaim_fresh();
             self.keys.fetch_sub(1, Ordering::Relaxed);
         }
-        if near {
-            self.pending.fetch_sub(1, Ordering::Relaxed);
-        }
         has_room
-    }
-
-    /// Tells whether there may be room after all, because others counted keys that are there already.
-    fn may_have_room(&self) -> bool {
-        // Relaxed: looks; the next insert is exact.
-        self.pending.load(Ordering::Relaxed) > 0 || self.keys.load(Ordering::Relaxed) < self.max_keys
     }
 
     /// Decides about a key for which there is no room.

@@ -3,7 +3,7 @@
 use crate::algorithm::{LogOptions, SlidingLog, TokenBucket};
 use crate::clock::Tick;
 use crate::quota::Quota;
-use crate::table::{Cell, Overflow, Resident, Table, enter};
+use crate::table::{Cell, Overflow, Resident, Table, enter, quarantine};
 
 /// A table of one segment that begins with one line.
 #[derive(Debug)]
@@ -82,31 +82,5 @@ impl LogModel {
 impl Drop for LogModel {
     fn drop(&mut self) {
         quarantine::clear();
-    }
-}
-
-/// Memory that was freed in a run of a model: kept until its end, so that whoever still uses it is found out.
-pub(crate) mod quarantine {
-    use std::collections::HashSet;
-    use std::sync::{Mutex, PoisonError};
-
-    /// The addresses of what was freed.
-    static FREED: Mutex<Option<HashSet<usize>>> = Mutex::new(None);
-
-    /// Marks memory as freed.
-    pub(crate) fn free(address: usize) {
-        let mut freed = FREED.lock().unwrap_or_else(PoisonError::into_inner);
-        assert!(freed.get_or_insert_default().insert(address), "memory is freed once");
-    }
-
-    /// Panics if the memory was freed.
-    pub(crate) fn assert_alive(address: usize) {
-        let freed = FREED.lock().unwrap_or_else(PoisonError::into_inner);
-        assert!(!freed.as_ref().is_some_and(|freed| freed.contains(&address)), "memory is used after it was freed");
-    }
-
-    /// Forgets what was freed; the memory itself is given to the next runs never, so that addresses stay apart.
-    pub(super) fn clear() {
-        FREED.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

@@ -297,8 +297,8 @@ impl Heap {
         // Relaxed, here and in `collect`: these only choose when to free.
         let waiting = self.waiting.fetch_add(1, Ordering::Relaxed) + 1;
         let waiting_bytes = self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let is_due = waiting >= self.most.load(Ordering::Relaxed)
-            || waiting_bytes >= self.most_bytes.load(Ordering::Relaxed);
+        let is_due =
+            waiting >= self.most.load(Ordering::Relaxed) || waiting_bytes >= self.most_bytes.load(Ordering::Relaxed);
         if is_due {
             self.collect();
         }

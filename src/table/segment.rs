@@ -196,7 +196,7 @@ impl<'g> Segment<'g> {
         // SAFETY: `allocate` put the header right before the lines.
         let header = unsafe { self.lines.cast::<Header>().sub(1) };
         #[cfg(loom)]
-        crate::table::model::quarantine::assert_alive(header.as_ptr().addr());
+        crate::table::quarantine::assert_alive(header.as_ptr().addr());
         // SAFETY: it was initialised there, is only shared, and lives for `'g`.
         unsafe { header.as_ref() }
     }
@@ -462,7 +462,7 @@ impl<'g> Segment<'g> {
         // SAFETY: the header stands right before the lines.
         let header = unsafe { segment.lines.cast::<Header>().sub(1) };
         #[cfg(loom)]
-        crate::table::model::quarantine::free(header.as_ptr().addr());
+        crate::table::quarantine::free(header.as_ptr().addr());
         // SAFETY: `allocate` got exactly this memory, and it is given back once.
         #[cfg(not(loom))]
         unsafe {
