@@ -105,7 +105,8 @@ impl<A: Resident> Table<A> {
     pub(super) fn finish(&self, guard: &Guard, index: usize, now: Tick) {
         let Some(old) = self.current(guard, index) else { return };
         let Some(next) = old.next() else { return };
-        while self.help_with(guard, index, now, CHUNK * 8) > 0 {}
+        // Fewer lines than asked for were the last.
+        while self.help_with(guard, index, now, CHUNK * 8) == CHUNK * 8 {}
         if !next.used().is_settled() {
             // Others are not done with lines they took: moving a line twice does no harm.
             let ids = self.move_lines(old, next, 0..old.line_count(), now);

@@ -243,32 +243,74 @@ struct Retired {
     next: *mut Retired,
 }
 
+/// How much waits to be freed, and how much may before the one who adds to it frees.
+///
+/// All is relaxed: a matter of cost alone.
+#[cfg(not(loom))]
+struct Due {
+    objects: AtomicUsize,
+    bytes: AtomicUsize,
+    most_objects: AtomicUsize,
+    most_bytes: AtomicUsize,
+}
+
+#[cfg(not(loom))]
+impl Due {
+    /// The objects that may come to wait after one collection and before the next.
+    const OBJECTS: usize = 256;
+    /// The bytes that may come to wait after one collection and before the next.
+    const BYTES: usize = 1 << 20;
+
+    /// Makes an empty account.
+    fn new() -> Self {
+        Self {
+            objects: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+            most_objects: AtomicUsize::new(Self::OBJECTS),
+            most_bytes: AtomicUsize::new(Self::BYTES),
+        }
+    }
+
+    /// Counts a retired object; tells whether a collection is due.
+    fn add(&self, bytes: usize) -> bool {
+        let objects = self.objects.fetch_add(1, Ordering::Relaxed) + 1;
+        let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        objects >= self.most_objects.load(Ordering::Relaxed) || bytes >= self.most_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Counts a freed object.
+    fn remove(&self, bytes: usize) {
+        self.objects.fetch_sub(1, Ordering::Relaxed);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Chooses how much more may wait, given what must wait on: a part of it, so that an object is looked at a few
+    /// times even if a reader holds a crowd of them for long.
+    fn restart(&self) {
+        let objects = self.objects.load(Ordering::Relaxed);
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        self.most_objects.store(objects + Self::OBJECTS.max(objects / 4), Ordering::Relaxed);
+        self.most_bytes.store(bytes + Self::BYTES.max(bytes / 4), Ordering::Relaxed);
+    }
+}
+
 /// What one owner has allocated, and what of it waits to be freed.
 pub struct Heap {
     retired: AtomicPtr<Retired>,
-    waiting_bytes: AtomicUsize,
-    waiting: AtomicUsize,
-    /// The waiting bytes, and the waiting objects, with which the one who adds to them frees.
-    most_bytes: AtomicUsize,
-    most: AtomicUsize,
     bytes: AtomicUsize,
+    /// Models collect when they say so: there would be more interleavings, and nothing new in them.
+    #[cfg(not(loom))]
+    due: Due,
 }
 
 impl Heap {
-    /// The bytes that may come to wait after one collection and before the next.
-    const WAITING_BYTES: usize = 1 << 20;
-    /// The objects that may come to wait after one collection and before the next.
-    const WAITING: usize = 256;
-
     /// Makes an empty account.
     pub(crate) fn new() -> Self {
         Self {
             retired: AtomicPtr::new(ptr::null_mut()),
-            waiting_bytes: AtomicUsize::new(0),
-            waiting: AtomicUsize::new(0),
-            most_bytes: AtomicUsize::new(Self::WAITING_BYTES),
-            most: AtomicUsize::new(Self::WAITING),
             bytes: AtomicUsize::new(0),
+            #[cfg(not(loom))]
+            due: Due::new(),
         }
     }
 
@@ -294,23 +336,10 @@ impl Heap {
         let node = Box::into_raw(Box::new(Retired { object, free, bytes, from: 0, next: ptr::null_mut() }));
         // SAFETY: the node is one we own.
         unsafe { self.push(node, node) };
-        // Relaxed, here and in `collect`: these only choose when to free.
-        let waiting = self.waiting.fetch_add(1, Ordering::Relaxed) + 1;
-        let waiting_bytes = self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let is_due =
-            waiting >= self.most.load(Ordering::Relaxed) || waiting_bytes >= self.most_bytes.load(Ordering::Relaxed);
-        if is_due {
+        #[cfg(not(loom))]
+        if self.due.add(bytes) {
             self.collect();
         }
-    }
-
-    /// Chooses how much more may wait, given what must wait on: a part of it, so that an object is looked at a few
-    /// times even if a reader holds a crowd of them for long.
-    fn set_due(&self) {
-        let waiting = self.waiting.load(Ordering::Relaxed);
-        let waiting_bytes = self.waiting_bytes.load(Ordering::Relaxed);
-        self.most.store(waiting + Self::WAITING.max(waiting / 4), Ordering::Relaxed);
-        self.most_bytes.store(waiting_bytes + Self::WAITING_BYTES.max(waiting_bytes / 4), Ordering::Relaxed);
     }
 
     /// Puts a chain of nodes on the list.
@@ -358,15 +387,16 @@ impl Heap {
                 unsafe { self.push(kept, kept) };
             }
         }
-        self.set_due();
+        #[cfg(not(loom))]
+        self.due.restart();
     }
 
     /// Frees one object.
     fn free(&self, retired: &Retired) {
-        // Relaxed: statistics.
+        // Relaxed: a statistic.
         self.bytes.fetch_sub(retired.bytes, Ordering::Relaxed);
-        self.waiting_bytes.fetch_sub(retired.bytes, Ordering::Relaxed);
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        #[cfg(not(loom))]
+        self.due.remove(retired.bytes);
         // SAFETY: `retire` was promised that this frees the object, and nobody can hold it now.
         unsafe { (retired.free)(retired.object, self) };
     }
