@@ -82,7 +82,7 @@ pub enum Malformed {
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong => write!(f, "the line is longer than {MAX_LINE} bytes"),
+            Self::TooLong => write!(f, "more than {MAX_LINE} bytes"),
             Self::NoTime => f.write_str("no time in brackets, like [22/Apr/2009:18:52:51 +1200]"),
             Self::ImpossibleTime => f.write_str("a time that no clock shows"),
             Self::TimeOutOfRange => f.write_str("a time outside the years 1970 to 2105"),

@@ -22,8 +22,7 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<(), Failure> {
     let outcome = match options.algorithm {
         AlgorithmChoice::TokenBucket => outcome::decide::<TokenBucket>(&requests, options.limit),
         AlgorithmChoice::SlidingLog => outcome::decide::<SlidingLog>(&requests, options.limit),
-    }
-    .map_err(Failure::usage)?;
+    }?;
     let report = report::Report { options, requests: &requests, outcome: &outcome };
     cli::print(&if options.json { report.json() } else { report.table() })
 }

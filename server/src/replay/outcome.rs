@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use tollgate::{Algorithm, Limiter, ManualClock, Quota, QuotaError, Tick};
+use tollgate::{Algorithm, Limiter, ManualClock, Quota, Tick};
 
+use crate::failure::Failure;
 use crate::replay::requests::Requests;
 
 /// What passed and what did not.
@@ -23,11 +24,11 @@ pub(super) struct Tally {
 }
 
 /// Runs all requests through a limiter, the first at its first tick.
-pub(super) fn decide<A: Algorithm>(requests: &Requests, quota: Quota) -> Result<Outcome, QuotaError> {
+pub(super) fn decide<A: Algorithm>(requests: &Requests, quota: Quota) -> Result<Outcome, Failure> {
     // The log has the time and the keys are numbers: no clock is read, no two keys can be taken for one, and the table
     // need not be swept, because it has room for every key.
     let builder = Limiter::<u64, A>::builder(quota).clock(ManualClock::new().clock()).sweeper(false);
-    let limiter = builder.max_keys(requests.keys.len()).build()?;
+    let limiter = builder.max_keys(requests.keys.len()).build().map_err(Failure::usage)?;
     let mut outcome = Outcome { allowed: 0, denied: 0, by_key: vec![Tally::default(); requests.keys.len()] };
     let longest = longest_memory(&quota);
     let mut latest = requests.sorted.first().map_or(0, |first| first.unix_seconds);
@@ -37,7 +38,12 @@ pub(super) fn decide<A: Algorithm>(requests: &Requests, quota: Quota) -> Result<
         // where a wrong date is decades from the rest.
         now = now + Duration::from_secs(u64::from(request.unix_seconds - latest)).min(longest);
         latest = request.unix_seconds;
-        let is_allowed = limiter.check_at(&u64::from(request.key), now).is_allowed();
+        let decision = limiter.check_at(&u64::from(request.key), now);
+        // Nobody is ever told to wait for longer, except by a bucket whose word can count no further.
+        if decision.retry_after().is_none_or(|wait| wait > longest) {
+            return Err(too_long(quota));
+        }
+        let is_allowed = decision.is_allowed();
         let tally = &mut outcome.by_key[request.key as usize];
         tally.requests += 1;
         tally.denied += u64::from(!is_allowed);
@@ -52,6 +58,11 @@ fn longest_memory(quota: &Quota) -> Duration {
     let refill_ns = (quota.period().as_nanos() * u128::from(quota.burst())).div_ceil(u128::from(quota.limit()));
     let refill = Duration::from_nanos(u64::try_from(refill_ns).unwrap_or(u64::MAX));
     refill.max(quota.period()) + Duration::from_secs(1)
+}
+
+/// Says that a log goes on for years, without a pause, under a limit that is exact for fewer years only.
+fn too_long(quota: Quota) -> Failure {
+    Failure::usage(format_args!("the log spans more years than {quota} can be counted for: take a rounder limit"))
 }
 
 impl Outcome {
