@@ -1,7 +1,7 @@
 //! Measures tollgate beside the rate limiters its users would take instead.
 //!
-//! Every contender is used as its own documentation tells its users to; `docs/benchmarks.md` of the project says how
-//! figures are quoted. `--help` lists the options.
+//! Every contender is used as its own documentation tells its users to; `docs/benchmarks.md` of the project has the
+//! figures and says how they came about. `--help` lists the options.
 
 mod args;
 mod churn;
