@@ -24,7 +24,7 @@ mod sweep;
 #[cfg(feature = "http")]
 pub mod http;
 
-pub use crate::algorithm::{LogOptions, SlidingLog, TokenBucket};
+pub use crate::algorithm::{FixedWindow, LogOptions, SlidingCounter, SlidingLog, TokenBucket};
 pub use crate::clock::{Clock, ManualClock, Tick};
 pub use crate::decision::Decision;
 pub use crate::error::QuotaError;

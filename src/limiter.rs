@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 use std::sync::{Arc, Weak};
 
-use crate::algorithm::{LogOptions, SlidingLog, TokenBucket};
+use crate::algorithm::{FixedWindow, LogOptions, SlidingCounter, SlidingLog, TokenBucket};
 use crate::clock::{Clock, Tick};
 use crate::count::Counts;
 use crate::decision::Decision;
@@ -19,7 +19,8 @@ use crate::table::{Guard, Overflow, Resident, SEGMENTS, Table, enter};
 
 /// An algorithm that a limiter can be built with.
 ///
-/// It is implemented by [`TokenBucket`] and [`SlidingLog`], and by nothing outside this crate.
+/// It is implemented by [`TokenBucket`], [`FixedWindow`], [`SlidingCounter`] and [`SlidingLog`], and by nothing outside
+/// this crate.
 pub trait Algorithm: Resident + fmt::Debug + Sized {
     /// What can be chosen for the algorithm beside its quota.
     type Options: Default + fmt::Debug;
@@ -33,6 +34,22 @@ pub trait Algorithm: Resident + fmt::Debug + Sized {
 }
 
 impl Algorithm for TokenBucket {
+    type Options = ();
+
+    fn from_quota(quota: &Quota, (): ()) -> Result<Self, QuotaError> {
+        Self::new(quota)
+    }
+}
+
+impl Algorithm for FixedWindow {
+    type Options = ();
+
+    fn from_quota(quota: &Quota, (): ()) -> Result<Self, QuotaError> {
+        Self::new(quota)
+    }
+}
+
+impl Algorithm for SlidingCounter {
     type Options = ();
 
     fn from_quota(quota: &Quota, (): ()) -> Result<Self, QuotaError> {

@@ -6,10 +6,13 @@ mod support;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tollgate::{Address, Algorithm, Decision, Limiter, ManualClock, Overflow, Quota, SingleLimiter, SlidingLog, Tick};
+use tollgate::{
+    Address, Algorithm, Decision, FixedWindow, Limiter, ManualClock, Overflow, Quota, SingleLimiter, SlidingCounter,
+    SlidingLog, Tick,
+};
 
 use support::quotas::quota;
-use support::trace::{bucket, log, still};
+use support::trace::{bucket, counter, fixed, log, still};
 
 /// A second in nanoseconds.
 const SECOND: u64 = 1_000_000_000;
@@ -83,6 +86,41 @@ fn a_log_has_no_window_whose_end_can_be_played() {
     for second in 10..40 {
         assert_eq!(passed(&limiter, 0, 3, at(second * 1_000)), 1);
     }
+}
+
+#[test]
+fn each_algorithm_has_its_own_answer_to_two_batches_around_the_end_of_a_window() {
+    fn second_batch<A: Algorithm>(limiter: &Limiter<u64, A>) -> usize {
+        assert_eq!(passed(limiter, 0, 100, at(900)), 100);
+        passed(limiter, 0, 100, at(1_100))
+    }
+    let quota = read("100/s");
+    assert_eq!(second_batch(&log(quota, false)), 0);
+    assert_eq!(second_batch(&counter(quota)), 10);
+    assert_eq!(second_batch(&fixed(quota)), 100);
+}
+
+#[test]
+fn two_idle_windows_clear_a_sliding_counter() {
+    let limiter = counter(read("10/10s"));
+    assert_eq!(passed(&limiter, 0, 10, at(0)), 10);
+    let decision = limiter.check_at(&0, at(25_000));
+    assert_eq!((decision.is_allowed(), decision.remaining()), (true, 9));
+}
+
+#[test]
+fn a_window_counts_down_and_starts_again() {
+    fn check<A: Algorithm>(limiter: &Limiter<u64, A>, next: u64) {
+        let answers = calls(limiter, 0, 7, at(3_000));
+        let remaining: Vec<_> = answers.iter().map(Decision::remaining).collect();
+        assert_eq!(remaining, [4, 3, 2, 1, 0, 0, 0]);
+        assert_eq!(answers[5].retry_after(), Some(Duration::from_millis(next - 3_000)));
+        assert_eq!(passed(limiter, 0, 1, Tick::from_nanos(next * 1_000_000 - 1)), 0);
+        assert_eq!(passed(limiter, 0, 1, at(next)), 1);
+    }
+    check(&fixed(read("5/10s")), 10_000);
+    // A fifth of the five must be out of sight.
+    check(&counter(read("5/10s")), 12_000);
 }
 
 #[test]
@@ -314,6 +352,10 @@ fn idle_keys_make_room_for_new_ones_though_nobody_sweeps() {
     }
     for cap in [1, 2, 10, 100, 5_000] {
         let log = Limiter::<u64, SlidingLog>::builder(read("10/s"));
+        let counter = Limiter::<u64, SlidingCounter>::builder(read("10/s"));
+        check(&still(counter.max_keys(cap as usize).overflow(Overflow::Deny)), cap);
+        let fixed = Limiter::<u64, FixedWindow>::builder(read("10/s"));
+        check(&still(fixed.max_keys(cap as usize).overflow(Overflow::Deny)), cap);
         let bucket = Limiter::<u64>::builder(read("10/s"));
         check(&still(bucket.max_keys(cap as usize).overflow(Overflow::Deny)), cap);
         check(&still(log.max_keys(cap as usize).overflow(Overflow::Deny)), cap);

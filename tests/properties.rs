@@ -12,9 +12,12 @@ use proptest::sample::select;
 use proptest::test_runner::FileFailurePersistence;
 use tollgate::{Address, Algorithm, Decision, Limiter, Overflow, Quota, SlidingLog, Tick};
 
-use support::quotas::{any_quota, bucket_quota, exact_quota, log_quota, magnitudes, quota, rounded_quota};
+use support::quotas::{
+    any_quota, bucket_quota, exact_quota, log_quota, magnitudes, quota, rounded_quota, window_quota,
+};
 use support::trace::{
-    Event, KEYS, Op, Raw, Scale, Sweeps, bucket, interval, log, play, play_bucket, play_log, resolution, still,
+    Event, KEYS, Op, Raw, Scale, Sweeps, bucket, counter, fixed, interval, log, play, play_bucket, play_counter,
+    play_fixed, play_log, resolution, still,
 };
 
 /// Returns the settings of one property, with its failures kept beside this file.
@@ -235,6 +238,20 @@ proptest! {
     }
 
     #[test]
+    fn the_fixed_window_decides_as_exact_arithmetic_does(
+        quota in window_quota(), sweeps in unseen_sweeps(), trace in trace(120),
+    ) {
+        play_fixed(quota, sweeps, &trace).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn the_sliding_counter_decides_as_exact_arithmetic_does(
+        quota in window_quota(), sweeps in unseen_sweeps(), trace in trace(120),
+    ) {
+        play_counter(quota, sweeps, &trace).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
     fn the_log_decides_as_exact_arithmetic_does(
         quota in log_quota(), count_denied: bool, sweeps in unseen_sweeps(), trace in trace(120),
     ) {
@@ -333,6 +350,79 @@ proptest! {
         let (limiter, now) = played(log(quota, false), &Scale::of_log(&quota, Sweeps::Never), &trace);
         check_step_back(&limiter, now, Duration::from_millis(step_ms), 1)?;
         check_step_back(&limiter, now, Duration::from_millis(step_ms), 1 + cost % quota.limit())?;
+    }
+
+    #[test]
+    fn no_span_of_a_window_admits_more_than_the_limit_in_each_window_it_touches(
+        quota in window_quota(), wild: bool, trace in trace(150),
+    ) {
+        let sweeps = if wild { Sweeps::Unbounded } else { Sweeps::Always };
+        let touched = |span: u64| u128::from(span / period_ns(&quota)) + 2;
+        for calls in admitted(&fixed(quota), &Scale::of_windows(&quota, sweeps, 1), &trace) {
+            check_spans(&calls, |span| u128::from(quota.limit()) * touched(span))?;
+        }
+        for calls in admitted(&counter(quota), &Scale::of_windows(&quota, sweeps, 2), &trace) {
+            // Within less than a period the window before weighs something: one fewer than two limits.
+            let saved = |span: u64| u128::from(span < period_ns(&quota));
+            check_spans(&calls, |span| u128::from(quota.limit()) * touched(span) - saved(span))?;
+        }
+    }
+
+    #[test]
+    fn a_window_gives_nothing_away_over_the_whole_range_of_ticks(quota in window_quota(), trace in trace(60)) {
+        let scale = Scale::new(&quota, Sweeps::Never, Tick::MAX);
+        let most = |span: u64| u128::from(quota.limit()) * (u128::from(span / period_ns(&quota)) + 2);
+        for calls in admitted(&fixed(quota), &scale, &trace) {
+            check_spans(&calls, most)?;
+        }
+        for calls in admitted(&counter(quota), &scale, &trace) {
+            check_spans(&calls, most)?;
+        }
+    }
+
+    #[test]
+    fn a_call_to_a_window_passes_after_its_wait_and_not_a_tick_earlier(
+        quota in window_quota(), sweeps in unseen_sweeps(), trace in trace(60), cost: u64,
+    ) {
+        for cost in [1, quota.limit(), cost % (quota.limit() + 1), cost] {
+            check_waits(|| fixed(quota), &Scale::of_windows(&quota, sweeps, 1), &trace, cost)?;
+            check_waits(|| counter(quota), &Scale::of_windows(&quota, sweeps, 2), &trace, cost)?;
+        }
+    }
+
+    #[test]
+    fn a_denied_call_to_a_window_changes_nothing(
+        quota in window_quota(), sweeps in unseen_sweeps(), trace in trace(80),
+    ) {
+        check_denials_leave_no_mark(|| fixed(quota), &Scale::of_windows(&quota, sweeps, 1), &trace)?;
+        check_denials_leave_no_mark(|| counter(quota), &Scale::of_windows(&quota, sweeps, 2), &trace)?;
+    }
+
+    #[test]
+    fn what_remains_in_a_window_is_what_passes(
+        quota in window_quota(), sweeps in unseen_sweeps(), trace in trace(40),
+    ) {
+        check_remaining(|| fixed(quota), &Scale::of_windows(&quota, sweeps, 1), &trace)?;
+        check_remaining(|| counter(quota), &Scale::of_windows(&quota, sweeps, 2), &trace)?;
+    }
+
+    #[test]
+    fn time_that_steps_back_is_no_gift_to_a_window_and_no_lock_out(
+        quota in window_quota(), trace in trace(60), step_ms in select(&[1, 1_600, 3_600_000][..]), cost: u64,
+    ) {
+        let step = Duration::from_millis(step_ms);
+        for cost in [1, 1 + cost % quota.limit()] {
+            let (limiter, now) = played(fixed(quota), &Scale::of_windows(&quota, Sweeps::Never, 1), &trace);
+            check_step_back(&limiter, now, step, cost)?;
+            let (limiter, now) = played(counter(quota), &Scale::of_windows(&quota, Sweeps::Never, 2), &trace);
+            check_step_back(&limiter, now, step, cost)?;
+        }
+    }
+
+    #[test]
+    fn rest_makes_a_window_as_good_as_new(quota in window_quota(), trace in trace(60), years in 0..300u64) {
+        check_rest(fixed(quota), &Scale::of_windows(&quota, Sweeps::Never, 1), &trace, years)?;
+        check_rest(counter(quota), &Scale::of_windows(&quota, Sweeps::Never, 2), &trace, years)?;
     }
 
     #[test]

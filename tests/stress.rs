@@ -9,13 +9,13 @@ use std::thread;
 use std::time::Duration;
 
 use tollgate::{
-    Algorithm, Builder, Limiter, ManualClock, Overflow, Quota, SingleBuilder, SingleLimiter, SlidingLog, Tick,
-    TokenBucket,
+    Algorithm, Builder, FixedWindow, Limiter, ManualClock, Overflow, Quota, SingleBuilder, SingleLimiter,
+    SlidingCounter, SlidingLog, Tick, TokenBucket,
 };
 
 use support::oracle::{Oracle, Rule};
 use support::quotas::quota;
-use support::trace::{bucket_rule, log_rule};
+use support::trace::{bucket_rule, counter_rule, fixed_rule, log_rule};
 
 /// How many threads check.
 const THREADS: usize = 3;
@@ -165,6 +165,8 @@ fn costs_of_many_threads_add_up_to_the_burst() {
         }
     }
     check(Limiter::<u64>::builder(quota(100, 3_600 * SECOND, 100)), sized(50, 500));
+    check(Limiter::<u64, FixedWindow>::builder(quota(100, 3_600 * SECOND, 100)), sized(50, 500));
+    check(Limiter::<u64, SlidingCounter>::builder(quota(100, 3_600 * SECOND, 100)), sized(50, 500));
     check(Limiter::<u64, SlidingLog>::builder(quota(100, 3_600 * SECOND, 100)), sized(50, 500));
 }
 
@@ -192,6 +194,8 @@ fn the_first_check_of_a_key_may_be_raced() {
         assert_eq!(limiter.stats().keys, rounds);
     }
     check(Limiter::<u64>::builder(quota(2, 3_600 * SECOND, 2)), sized(2_000, 20_000));
+    check(Limiter::<u64, FixedWindow>::builder(quota(2, 3_600 * SECOND, 2)), sized(1_000, 10_000));
+    check(Limiter::<u64, SlidingCounter>::builder(quota(2, 3_600 * SECOND, 2)), sized(1_000, 10_000));
     check(Limiter::<u64, SlidingLog>::builder(quota(2, 3_600 * SECOND, 2)), sized(2_000, 20_000));
 }
 
@@ -254,6 +258,8 @@ fn keys_that_come_and_go_are_decided_as_by_one_thread() {
     let quotas: [Quota; 2] = [quota(7, SECOND, 7), quota(10, 3 * SECOND, 10)];
     for quota in quotas {
         check(Limiter::<u64>::builder(quota), bucket_rule(&quota), sized(100, 1_000));
+        check(Limiter::<u64, FixedWindow>::builder(quota), fixed_rule(&quota), sized(100, 1_000));
+        check(Limiter::<u64, SlidingCounter>::builder(quota), counter_rule(&quota), sized(100, 1_000));
         check(Limiter::<u64, SlidingLog>::builder(quota), log_rule(&quota, false), sized(100, 1_000));
         let counting = Limiter::<u64, SlidingLog>::builder(quota).count_denied(true);
         check(counting, log_rule(&quota, true), sized(100, 1_000));
@@ -301,6 +307,8 @@ fn a_clock_that_runs_on_gives_no_key_more_than_its_rate() {
     let span = Duration::from_secs(sized(60, 600));
     let seconds = span.as_secs();
     check(Limiter::<u64>::builder(quota(100, SECOND, 50)), span, 50 + 100 * seconds);
+    check(Limiter::<u64, FixedWindow>::builder(quota(100, SECOND, 100)), span, 100 * (seconds + 1));
+    check(Limiter::<u64, SlidingCounter>::builder(quota(100, SECOND, 100)), span, 100 * (seconds + 1));
     check(Limiter::<u64, SlidingLog>::builder(quota(100, SECOND, 100)), span, 100 * (seconds + 1));
 }
 

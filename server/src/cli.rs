@@ -83,6 +83,10 @@ pub(crate) struct ReplayOptions {
 pub(crate) enum AlgorithmChoice {
     /// A bucket that refills steadily (GCRA)
     TokenBucket,
+    /// A count that starts again with each period
+    FixedWindow,
+    /// The counts of two periods, the older one weighed
+    SlidingCounter,
     /// The exact times of what passed within the last period
     SlidingLog,
 }
@@ -92,6 +96,8 @@ impl AlgorithmChoice {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::TokenBucket => "token-bucket",
+            Self::FixedWindow => "fixed-window",
+            Self::SlidingCounter => "sliding-counter",
             Self::SlidingLog => "sliding-log",
         }
     }

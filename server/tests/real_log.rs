@@ -14,7 +14,7 @@ use support::plain_log::{self, Request};
 use support::{run, run_with_input};
 
 /// Limits as they are written, and their rules.
-const LIMITS: [(&str, &str, Rule); 9] = [
+const LIMITS: [(&str, &str, Rule); 15] = [
     ("100/min", "token-bucket", Rule::Bucket { limit: 100, seconds: 60, burst: 100 }),
     ("5/10s", "token-bucket", Rule::Bucket { limit: 5, seconds: 10, burst: 5 }),
     ("30/min", "token-bucket", Rule::Bucket { limit: 30, seconds: 60, burst: 30 }),
@@ -24,6 +24,12 @@ const LIMITS: [(&str, &str, Rule); 9] = [
     ("5/10s", "sliding-log", Rule::Log { limit: 5, seconds: 10 }),
     ("30/min", "sliding-log", Rule::Log { limit: 30, seconds: 60 }),
     ("97/hour", "sliding-log", Rule::Log { limit: 97, seconds: 3600 }),
+    ("30/min", "fixed-window", Rule::Fixed { limit: 30, seconds: 60 }),
+    ("5/10s", "fixed-window", Rule::Fixed { limit: 5, seconds: 10 }),
+    ("97/hour", "fixed-window", Rule::Fixed { limit: 97, seconds: 3600 }),
+    ("30/min", "sliding-counter", Rule::Counter { limit: 30, seconds: 60 }),
+    ("5/10s", "sliding-counter", Rule::Counter { limit: 5, seconds: 10 }),
+    ("97/hour", "sliding-counter", Rule::Counter { limit: 97, seconds: 3600 }),
 ];
 
 /// Returns the path of the real log.

@@ -1,8 +1,13 @@
 //! The algorithms: pure steps from one word to the next.
 
+mod fixed_window;
+mod sliding_counter;
 mod sliding_log;
 mod token_bucket;
+mod window;
 
+pub use self::fixed_window::FixedWindow;
+pub use self::sliding_counter::SlidingCounter;
 pub use self::sliding_log::{LogOptions, SlidingLog};
 pub(crate) use self::sliding_log::{Stamp, Usage};
 pub use self::token_bucket::TokenBucket;

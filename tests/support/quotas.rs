@@ -65,6 +65,15 @@ pub(crate) fn rounded_quota() -> impl Strategy<Value = Quota> {
     prop_oneof![fine, bucket_quota()].prop_filter("with rounding", |quota| !is_exact(quota))
 }
 
+/// Returns quotas that a word with a window and two counts holds.
+pub(crate) fn window_quota() -> impl Strategy<Value = Quota> {
+    let limit = prop_oneof![4 => 1..=9u64, 2 => 10..=70u64, 1 => 71..=300u64];
+    let short = (1..=3u64, 1..=9u64).prop_map(|(limit, period)| quota(limit, period, limit));
+    let everyday = (limit.clone(), select(&EVERYDAY[..]), 1..=10u64);
+    let long = (limit, magnitudes(64)).prop_map(|(limit, period)| quota(limit, period.max(1 << 16), limit));
+    prop_oneof![4 => everyday.prop_map(|(limit, unit, n)| quota(limit, unit * n, limit)), 1 => short, 1 => long]
+}
+
 /// Returns quotas that a log holds.
 pub(crate) fn log_quota() -> impl Strategy<Value = Quota> {
     let limit = prop_oneof![4 => 1..=9u64, 2 => 10..=70u64, 1 => 71..=300u64];

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tollgate::{Algorithm, Builder, Clock, Decision, Limiter, ManualClock, Quota, SlidingLog, Tick, TokenBucket};
+use tollgate::{
+    Algorithm, Builder, Clock, Decision, FixedWindow, Limiter, ManualClock, Quota, SlidingCounter, SlidingLog, Tick,
+    TokenBucket,
+};
 
 use super::oracle::{Oracle, Rule, Verdict};
 
@@ -62,6 +65,12 @@ impl Scale {
     /// Returns the scale of traces that are played to a log: the last two ticks are one to it.
     pub(crate) fn of_log(quota: &Quota, sweeps: Sweeps) -> Self {
         Self::new(quota, sweeps, Tick::MAX - Duration::from_nanos(1))
+    }
+
+    /// Returns the scale of traces that are played to windows with so many counts in a word: they end two windows before
+    /// the last one that can be numbered.
+    pub(crate) fn of_windows(quota: &Quota, sweeps: Sweeps, counts: u32) -> Self {
+        Self::new(quota, sweeps, last_of_windows(quota, counts))
     }
 
     /// Returns the scale of traces that end at `last`.
@@ -211,6 +220,47 @@ fn last_of_bucket(quota: &Quota) -> Tick {
     let (interval, parts) = resolution(quota).expect("a quota that can be held");
     let last = u128::from(Tick::MAX.as_nanos()).saturating_sub(interval * u128::from(quota.burst())) / parts;
     Tick::from_nanos(last.try_into().expect("it is below the last tick"))
+}
+
+/// Returns the last tick of the last but two windows that fit a word beside so many counts up to the limit, or the last
+/// tick of all.
+fn last_of_windows(quota: &Quota, counts: u32) -> Tick {
+    let bits = 64 - quota.limit().leading_zeros();
+    let windows = (1_u128 << (63 - counts * bits)) - 1;
+    let last = (windows.saturating_sub(2) * quota.period().as_nanos()).saturating_sub(1);
+    Tick::from_nanos(last.min(Tick::MAX.as_nanos().into()) as u64)
+}
+
+/// Returns what a fixed window must do.
+pub(crate) fn fixed_rule(quota: &Quota) -> Rule {
+    Rule::Fixed { limit: quota.limit().into(), period_ns: quota.period().as_nanos() }
+}
+
+/// Returns what a sliding counter must do.
+pub(crate) fn counter_rule(quota: &Quota) -> Rule {
+    Rule::Counter { limit: quota.limit().into(), period_ns: quota.period().as_nanos() }
+}
+
+/// Makes a fixed window that only moves as it is told.
+pub(crate) fn fixed(quota: Quota) -> Limiter<u64, FixedWindow> {
+    still(Limiter::builder(quota))
+}
+
+/// Makes a sliding counter that only moves as it is told.
+pub(crate) fn counter(quota: Quota) -> Limiter<u64, SlidingCounter> {
+    still(Limiter::builder(quota))
+}
+
+/// Plays a trace to a fixed window and the oracle.
+pub(crate) fn play_fixed(quota: Quota, sweeps: Sweeps, trace: &[Raw]) -> Result<(), String> {
+    let oracle = Oracle::new(fixed_rule(&quota));
+    compare(&fixed(quota), &oracle, &Scale::of_windows(&quota, sweeps, 1), trace)
+}
+
+/// Plays a trace to a sliding counter and the oracle.
+pub(crate) fn play_counter(quota: Quota, sweeps: Sweeps, trace: &[Raw]) -> Result<(), String> {
+    let oracle = Oracle::new(counter_rule(&quota));
+    compare(&counter(quota), &oracle, &Scale::of_windows(&quota, sweeps, 2), trace)
 }
 
 /// Returns what a bucket must do.

@@ -34,9 +34,7 @@ pub(super) fn decide<A: Algorithm>(requests: &Requests, quota: Quota) -> Result<
     let mut latest = requests.sorted.first().map_or(0, |first| first.unix_seconds);
     let mut now = Tick::ZERO;
     for request in &requests.sorted {
-        // A pause in which everything is forgotten is as good as any longer one, and keeps ticks within their range
-        // where a wrong date is decades from the rest.
-        now = now + Duration::from_secs(u64::from(request.unix_seconds - latest)).min(longest);
+        now = now + shortened(request.unix_seconds - latest, longest, &quota);
         latest = request.unix_seconds;
         let decision = limiter.check_at(&u64::from(request.key), now);
         // Nobody is ever told to wait for longer, except by a bucket whose word can count no further.
@@ -53,11 +51,20 @@ pub(super) fn decide<A: Algorithm>(requests: &Requests, quota: Quota) -> Result<
     Ok(outcome)
 }
 
+/// Returns a pause without the whole periods that it has beyond what anybody remembers: it means the same, and ticks
+/// stay within their range where a wrong date is decades from the rest.
+fn shortened(seconds: u32, longest: Duration, quota: &Quota) -> Duration {
+    let pause = Duration::from_secs(u64::from(seconds));
+    let periods = pause.saturating_sub(longest).as_nanos() / quota.period().as_nanos();
+    // Fewer nanoseconds than the pause has, and that is below 2^62.
+    pause - Duration::from_nanos((periods * quota.period().as_nanos()) as u64)
+}
+
 /// Returns a time in which every key becomes as good as new, whatever it has spent.
 fn longest_memory(quota: &Quota) -> Duration {
     let refill_ns = (quota.period().as_nanos() * u128::from(quota.burst())).div_ceil(u128::from(quota.limit()));
     let refill = Duration::from_nanos(u64::try_from(refill_ns).unwrap_or(u64::MAX));
-    refill.max(quota.period()) + Duration::from_secs(1)
+    refill.max(quota.period().saturating_mul(2)) + Duration::from_secs(1)
 }
 
 /// Says that a log goes on for years, without a pause, under a limit that is exact for fewer years only.

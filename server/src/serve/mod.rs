@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::Router;
 use tokio::net::TcpListener;
-use tollgate::{SlidingLog, TokenBucket};
+use tollgate::{FixedWindow, SlidingCounter, SlidingLog, TokenBucket};
 
 use crate::cli::{self, AlgorithmChoice, ServeOptions};
 use crate::failure::Failure;
@@ -22,6 +22,8 @@ use crate::serve::signals::Signals;
 pub(crate) fn run(options: &ServeOptions) -> Result<(), Failure> {
     let app = match options.algorithm {
         AlgorithmChoice::TokenBucket => app::router::<TokenBucket>(options.limit),
+        AlgorithmChoice::FixedWindow => app::router::<FixedWindow>(options.limit),
+        AlgorithmChoice::SlidingCounter => app::router::<SlidingCounter>(options.limit),
         AlgorithmChoice::SlidingLog => app::router::<SlidingLog>(options.limit),
     }
     .map_err(Failure::usage)?;

@@ -9,6 +9,10 @@ pub(crate) enum Rule {
     Bucket { limit: u64, seconds: u64, burst: u64 },
     /// A log of what passed within the last seconds.
     Log { limit: u64, seconds: u64 },
+    /// Windows of so many seconds from the first request on.
+    Fixed { limit: u64, seconds: u64 },
+    /// Such windows, with the one before weighed by how much of it lies within the last seconds.
+    Counter { limit: u64, seconds: u64 },
 }
 
 /// The requests of one key.
@@ -27,6 +31,7 @@ type State = (u128, VecDeque<u64>, Tally);
 pub(crate) fn decide(rule: Rule, requests: &[(u64, String)]) -> HashMap<String, Tally> {
     let mut sorted: Vec<_> = requests.iter().collect();
     sorted.sort_by_key(|(second, _)| *second);
+    let origin = sorted.first().map_or(0, |(second, _)| *second);
     let mut keys: HashMap<String, State> = HashMap::new();
     for (second, key) in sorted {
         let (arrival, log, tally) = keys.entry(key.clone()).or_default();
@@ -42,6 +47,23 @@ pub(crate) fn decide(rule: Rule, requests: &[(u64, String)]) -> HashMap<String, 
             Rule::Log { limit, seconds } => {
                 log.retain(|passed| passed + seconds > *second);
                 let is_allowed = (log.len() as u64) < limit;
+                log.extend(is_allowed.then_some(*second));
+                is_allowed
+            }
+            Rule::Fixed { limit, seconds } => {
+                let window = |at: u64| (at - origin) / seconds;
+                log.retain(|passed| window(*passed) == window(*second));
+                let is_allowed = (log.len() as u64) < limit;
+                log.extend(is_allowed.then_some(*second));
+                is_allowed
+            }
+            Rule::Counter { limit, seconds } => {
+                let window = |at: u64| (at - origin) / seconds;
+                log.retain(|passed| window(*passed) + 1 >= window(*second));
+                let current = log.iter().filter(|passed| window(**passed) == window(*second)).count() as u64;
+                let in_sight = seconds - (*second - origin) % seconds;
+                let spent = current * seconds + (log.len() as u64 - current) * in_sight;
+                let is_allowed = spent + seconds <= limit * seconds;
                 log.extend(is_allowed.then_some(*second));
                 is_allowed
             }

@@ -1,0 +1,133 @@
+//! Windows of equal length, one after the other from tick 0 on, and counts that share a word with a window's number.
+
+use crate::clock::Tick;
+use crate::error::QuotaError;
+use crate::quota::Quota;
+
+/// How a word is divided into the number of a window and counts.
+///
+/// Windows are numbered from 1, so that a word with a window in it is never 0.
+#[derive(Clone, Debug)]
+pub(super) struct Windows {
+    pub(super) limit: u64,
+    pub(super) period_ns: u64,
+    /// The bits of one count.
+    pub(super) bits: u32,
+    /// The last window that the word can number; it does not end.
+    last: u64,
+    /// The last tick that is told apart from those after it.
+    last_ns: u64,
+}
+
+/// Where a tick lies as a word sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The window.
+    pub(super) window: u64,
+    /// The time until the window ends, counted from its start if the tick lies before that.
+    pub(super) rest_ns: u64,
+    /// How far the tick lies before the window: time went backwards.
+    pub(super) lag_ns: u64,
+}
+
+impl Windows {
+    /// The ticks that can be told apart at least: nine years of them.
+    const LEAST_NS: u64 = 1 << 58;
+
+    /// Divides the word for a quota and so many counts up to its limit.
+    pub(super) fn new(quota: &Quota, counts: u32) -> Result<Self, QuotaError> {
+        let (limit, period_ns) = (quota.limit(), quota.period_ns());
+        if quota.burst() != limit {
+            return Err(QuotaError::BurstWithoutBucket { burst: quota.burst(), limit });
+        }
+        let most_bits = (63 - width(Self::LEAST_NS / period_ns + 1)) / counts;
+        let bits = width(limit);
+        if bits > most_bits {
+            return Err(QuotaError::LimitTooLarge { limit, most: (1 << most_bits) - 1 });
+        }
+        let last = (Tick::MAX.as_nanos() / period_ns + 1).min((1 << (63 - counts * bits)) - 1);
+        let last_ns = last.saturating_mul(period_ns).saturating_sub(1).min(Tick::MAX.as_nanos());
+        Ok(Self { limit, period_ns, bits, last, last_ns })
+    }
+
+    /// Finds a tick, given the window that a word was last charged in, or 0: never before that.
+    #[inline(always)]
+    pub(super) fn place(&self, charged: u64, now: Tick) -> Place {
+        let now_ns = now.as_nanos().min(self.last_ns);
+        let start_ns = charged.saturating_sub(1) * self.period_ns;
+        if charged > 0 && now_ns < start_ns {
+            return Place { window: charged, rest_ns: self.period_ns, lag_ns: start_ns - now_ns };
+        }
+        let into_ns = now_ns - start_ns;
+        // Most checks meet a word of the present window: they need no division.
+        let (window, into_ns) = if charged > 0 && into_ns < self.period_ns {
+            (charged, into_ns)
+        } else {
+            (now_ns / self.period_ns + 1, now_ns % self.period_ns)
+        };
+        Place { window, rest_ns: self.period_ns - into_ns, lag_ns: 0 }
+    }
+
+    /// Tells whether a window is the last one, in which nothing comes back any more.
+    #[inline(always)]
+    pub(super) fn is_last(&self, window: u64) -> bool {
+        window == self.last
+    }
+
+    /// Returns the lowest of the counts in a word, and the word without it.
+    #[inline(always)]
+    pub(super) fn split(&self, word: u64) -> (u64, u64) {
+        (word & ((1 << self.bits) - 1), word >> self.bits)
+    }
+}
+
+/// Returns the bits that a number takes.
+fn width(number: u64) -> u32 {
+    u64::BITS - number.leading_zeros()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Divides a word.
+    fn windows(quota: &str, counts: u32) -> Result<Windows, QuotaError> {
+        Windows::new(&quota.parse().expect(quota), counts)
+    }
+
+    #[test]
+    fn a_limit_that_leaves_no_room_for_nine_years_is_refused() {
+        for (quota, counts, most) in [("5/ns", 2, 3), ("32/ns", 1, 15), ("262144/s", 2, 131_071)] {
+            let refused = windows(quota, counts).err();
+            assert!(matches!(refused, Some(QuotaError::LimitTooLarge { most: m, .. }) if m == most), "{refused:?}");
+            let period = quota.split_once('/').expect("a notation").1;
+            assert!(windows(&format!("{most}/{period}"), counts).is_ok(), "{most}/{period}");
+        }
+        let refused = windows("5/s burst 6", 1).err();
+        assert_eq!(refused, Some(QuotaError::BurstWithoutBucket { burst: 6, limit: 5 }));
+    }
+
+    #[test]
+    fn every_tick_has_its_window() {
+        let windows = windows("3/10ns", 1).expect("a sound quota");
+        let place = |charged, now| windows.place(charged, Tick::from_nanos(now));
+        for charged in [0, 1, 3] {
+            assert_eq!(place(charged, 25), Place { window: 3, rest_ns: 5, lag_ns: 0 });
+            assert_eq!(place(charged, 30), Place { window: 4, rest_ns: 10, lag_ns: 0 });
+        }
+        assert_eq!(place(3, 12), Place { window: 3, rest_ns: 10, lag_ns: 8 });
+        let last = place(0, Tick::MAX.as_nanos());
+        assert!(windows.is_last(last.window) && last.window >> 61 == 0, "{last:?} leaves two bits for the count");
+    }
+
+    #[test]
+    fn a_period_longer_than_ticks_has_one_window() {
+        let quota = Quota::new(7, std::time::Duration::from_nanos(u64::MAX)).expect("a sound quota");
+        let windows = Windows::new(&quota, 2).expect("room enough");
+        for now in [Tick::ZERO, Tick::MAX] {
+            let place = windows.place(1, now);
+            assert_eq!(place, Place { window: 1, rest_ns: u64::MAX - now.as_nanos(), lag_ns: 0 });
+            assert!(windows.is_last(place.window));
+        }
+    }
+}
