@@ -314,7 +314,10 @@ fn what_cannot_be_done_is_refused_in_one_line() {
         (&["replay", "-", "--key", "shoe"], "\"shoe\" is no part of a key: take ip, user or path"),
         (&["replay", "-", "--key", "ip,ip"], "\"ip\" is there twice"),
         (&["replay", "-", "--top", "-1"], "-1"),
-        (&["replay", "-", "--algorithm", "luck"], "[possible values: token-bucket, fixed-window, sliding-counter, sliding-log]"),
+        (
+            &["replay", "-", "--algorithm", "luck"],
+            "[possible values: token-bucket, fixed-window, sliding-counter, sliding-log]",
+        ),
         (
             &["replay", "-", "--limit", "7/min burst 3", "--algorithm", "sliding-log"],
             "a burst of 3 beside a limit of 7 needs the token bucket",
