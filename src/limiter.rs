@@ -282,6 +282,121 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
         decision
     }
 
+    /// Takes as much of `most` as there is: returns how much was granted, and the decision about it. If nothing was left
+    /// the decision is the denial of one.
+    ///
+    /// # Cost
+    ///
+    /// Two checks, and two more each time another thread spends of the same key in between.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::Limiter;
+    ///
+    /// let limiter: Limiter<u64> = Limiter::new("10/min".parse()?)?;
+    /// assert_eq!(limiter.check_up_to(&7, 8).0, 8);
+    /// assert_eq!(limiter.check_up_to(&7, 8).0, 2);
+    /// let (granted, decision) = limiter.check_up_to(&7, 8);
+    /// assert_eq!((granted, decision.is_allowed()), (0, false));
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn check_up_to<Q: Hash + ?Sized>(&self, key: &Q, most: u64) -> (u64, Decision)
+    where
+        K: Borrow<Q>,
+    {
+        self.check_up_to_at(key, most, self.now())
+    }
+
+    /// Does what [`Limiter::check_up_to`] does, at a tick that the caller has read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::{Limiter, Tick};
+    ///
+    /// let limiter: Limiter<u64> = Limiter::new("10/min".parse()?)?;
+    /// assert_eq!(limiter.check_up_to_at(&7, 80, Tick::ZERO).0, 10);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn check_up_to_at<Q: Hash + ?Sized>(&self, key: &Q, most: u64, now: Tick) -> (u64, Decision)
+    where
+        K: Borrow<Q>,
+    {
+        let id = self.inner.identity(key);
+        let guard = enter();
+        loop {
+            let left = self.inner.table.check(&guard, id, now, 0).remaining();
+            // With nothing left, one is asked for: the answer says how long to wait.
+            let cost = if most == 0 { 0 } else { most.min(left).max(1) };
+            let decision = self.inner.table.check(&guard, id, now, cost);
+            if decision.is_allowed() || left == 0 {
+                self.inner.count(&guard, cost, &decision);
+                return (if decision.is_allowed() { cost } else { 0 }, decision);
+            }
+        }
+    }
+
+    /// Checks many keys, each as [`Limiter::check`] does and in their order: not all or nothing.
+    ///
+    /// The clock is read once, and what the keys need from memory is fetched for a batch of them at a time, so that the
+    /// waits overlap.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::Limiter;
+    ///
+    /// let limiter: Limiter<u64> = Limiter::new("1/min".parse()?)?;
+    /// let allowed: Vec<bool> = limiter.check_many(&[7, 8, 7]).iter().map(|decision| decision.is_allowed()).collect();
+    /// assert_eq!(allowed, [true, true, false]);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn check_many<Q: Hash>(&self, keys: &[Q]) -> Vec<Decision>
+    where
+        K: Borrow<Q>,
+    {
+        self.check_many_at(keys, self.now())
+    }
+
+    /// Does what [`Limiter::check_many`] does, at a tick that the caller has read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::{Limiter, Tick};
+    ///
+    /// let limiter: Limiter<String> = Limiter::new("1/min".parse()?)?;
+    /// let decisions = limiter.check_many_at(&["a".to_owned(), "b".to_owned()], Tick::ZERO);
+    /// assert!(decisions.iter().all(|decision| decision.is_allowed()));
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn check_many_at<Q: Hash>(&self, keys: &[Q], now: Tick) -> Vec<Decision>
+    where
+        K: Borrow<Q>,
+    {
+        /// As many misses as a core has under way at a time, and some to spare.
+        const BATCH: usize = 32;
+
+        let Inner { table, .. } = &*self.inner;
+        let mut decisions = Vec::with_capacity(keys.len());
+        let mut ids = [0; BATCH];
+        for batch in keys.chunks(BATCH) {
+            for (id, key) in ids.iter_mut().zip(batch) {
+                *id = self.inner.identity(key);
+            }
+            let guard = enter();
+            let ids = &ids[..batch.len()];
+            ids.iter().for_each(|id| table.prefetch(&guard, *id));
+            decisions.extend(ids.iter().map(|id| {
+                let decision = table.check(&guard, *id, now, 1);
+                self.inner.count(&guard, 1, &decision);
+                decision
+            }));
+        }
+        decisions
+    }
+
     /// Looks at a key without spending: what `check_n` of zero answers. It would be allowed one more request if
     /// [`Decision::remaining`] is not zero.
     ///

@@ -431,6 +431,47 @@ fn counting_what_was_denied_keeps_a_stubborn_caller_out() {
 }
 
 #[test]
+fn whoever_asks_for_up_to_so_much_gets_what_is_left() {
+    fn check<A: Algorithm>(limiter: &Limiter<u64, A>) {
+        let mut granted = Vec::new();
+        for most in [0, 4, 4, 4, 1, u64::MAX, 0] {
+            granted.push(limiter.check_up_to_at(&0, most, at(0)).0);
+        }
+        assert_eq!(granted, [0, 4, 4, 2, 0, 0, 0]);
+        let (_, denied) = limiter.check_up_to_at(&0, 7, at(0));
+        assert_eq!(denied, limiter.check_at(&0, at(0)));
+        assert_eq!(limiter.check_up_to_at(&1, u64::MAX, at(0)).0, 10);
+        // A call that asks for nothing is a look.
+        assert_eq!((limiter.stats().allowed, limiter.stats().denied), (4, 4));
+    }
+    let quota = read("10/10s");
+    check(&bucket(quota));
+    check(&fixed(quota));
+    check(&counter(quota));
+    check(&log(quota, false));
+}
+
+#[test]
+fn many_keys_at_once_are_decided_one_after_the_other() {
+    fn check<A: Algorithm>(limiter: &Limiter<u64, A>, twin: &Limiter<u64, A>) {
+        // Not whole batches, keys that come twice in one batch, and a table that grows on the way.
+        let keys: Vec<u64> = (0..5_003).map(|idx| idx * idx % 1_009).collect();
+        for round in 0..3 {
+            let expected: Vec<_> = keys.iter().map(|key| twin.check_at(key, at(round))).collect();
+            assert_eq!(limiter.check_many_at(&keys, at(round)), expected);
+        }
+        let (stats, expected) = (limiter.stats(), twin.stats());
+        assert_eq!((stats.allowed, stats.denied, stats.keys), (expected.allowed, expected.denied, expected.keys));
+        assert!(limiter.check_many_at::<u64>(&[], at(9)).is_empty());
+    }
+    let quota = read("7/s");
+    check(&bucket(quota), &bucket(quota));
+    check(&fixed(quota), &fixed(quota));
+    check(&counter(quota), &counter(quota));
+    check(&log(quota, true), &log(quota, true));
+}
+
+#[test]
 fn a_single_limiter_counts_everybody_as_one() {
     let manual = ManualClock::new();
     let limiter: SingleLimiter = SingleLimiter::builder(read("5/10s")).clock(manual.clock()).build().expect("sound");

@@ -171,6 +171,34 @@ fn costs_of_many_threads_add_up_to_the_burst() {
 }
 
 #[test]
+fn shares_of_many_threads_add_up_to_the_limit() {
+    fn check<A: Algorithm>(builder: Builder<u64, A>, keys: u64) {
+        let limiter = at_noon(builder);
+        let asked: Vec<u64> = (0..keys).collect();
+        let granted: u64 = threads(THREADS, |thread| {
+            // Some ask for what there is, some for many keys at once.
+            let mut granted = 0;
+            for _ in 0..60 {
+                if thread % 2 == 0 {
+                    granted += asked.iter().map(|key| limiter.check_up_to(key, 3).0).sum::<u64>();
+                } else {
+                    let decisions = limiter.check_many(&asked);
+                    granted += decisions.iter().filter(|decision| decision.is_allowed()).count() as u64;
+                }
+            }
+            granted
+        })
+        .into_iter()
+        .sum();
+        assert_eq!(granted, 100 * keys);
+    }
+    check(Limiter::<u64>::builder(quota(100, 3_600 * SECOND, 100)), sized(100, 1_000));
+    check(Limiter::<u64, FixedWindow>::builder(quota(100, 3_600 * SECOND, 100)), sized(100, 1_000));
+    check(Limiter::<u64, SlidingCounter>::builder(quota(100, 3_600 * SECOND, 100)), sized(100, 1_000));
+    check(Limiter::<u64, SlidingLog>::builder(quota(100, 3_600 * SECOND, 100)), sized(100, 1_000));
+}
+
+#[test]
 fn the_first_check_of_a_key_may_be_raced() {
     fn check<A: Algorithm>(builder: Builder<u64, A>, rounds: u64) {
         let limiter = at_noon(builder);

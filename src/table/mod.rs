@@ -100,6 +100,14 @@ impl<A: Resident> Table<A> {
         self.algorithm.decision(verdict)
     }
 
+    /// Begins to fetch the line in which an identity is looked for first.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, guard: &Guard, id: u64) {
+        if let Some(segment) = self.current(guard, Self::index(id)) {
+            segment.prefetch(id);
+        }
+    }
+
     /// Decides about a key that has no word yet, or whose word is on the move.
     #[cold]
     #[inline(never)]

@@ -238,6 +238,20 @@ impl<'g> Segment<'g> {
         }
     }
 
+    /// Begins to fetch the line in which an identity is looked for first, to be written.
+    #[inline(always)]
+    pub(super) fn prefetch(self, id: u64) {
+        #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+        {
+            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+            let line = self.lines.as_ptr().wrapping_byte_add(self.home_offset(id));
+            // SAFETY: a prefetch reads nothing that the program sees, whatever the address.
+            unsafe { _mm_prefetch::<_MM_HINT_ET0>(line.cast()) };
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+        let _ = id;
+    }
+
     /// Looks for an identity in the lines behind its first.
     #[inline(never)]
     fn find_behind(self, id: u64) -> Found<'g> {
