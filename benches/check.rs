@@ -4,8 +4,10 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use tollgate::{Clock, Limiter, Quota, SingleLimiter, SlidingLog, Tick};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use tollgate::{
+    Algorithm, Clock, FixedWindow, Limiter, Quota, SingleLimiter, SlidingCounter, SlidingLog, Tick, TokenBucket,
+};
 
 /// A quota that lets everything pass.
 fn generous() -> Quota {
@@ -76,10 +78,48 @@ fn log(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// The algorithms of one word, each with one key and with a million, at the coarse clock's time.
+fn words(criterion: &mut Criterion) {
+    fn one<A: Algorithm>(criterion: &mut Criterion, name: &str) {
+        let quota = Quota::new(100_000, Duration::from_secs(1)).expect("a quota");
+        let limiter: Limiter<u64, A> = Limiter::builder(quota).clock(Clock::coarse()).build().expect("a limiter");
+        for count in [1, 1_000_000] {
+            (0..count).for_each(|key| assert!(limiter.check(&key).limit() > 0));
+            let mut step = 1;
+            criterion.bench_function(&format!("word/{name}/{count}"), |bencher| {
+                bencher.iter(|| limiter.check(&scattered(&mut step, count)).remaining());
+            });
+        }
+    }
+    one::<TokenBucket>(criterion, "token-bucket");
+    one::<FixedWindow>(criterion, "fixed-window");
+    one::<SlidingCounter>(criterion, "sliding-counter");
+}
+
+/// A thousand keys of ten million, one by one and together.
+fn many(criterion: &mut Criterion) {
+    const KEYS: u64 = 10_000_000;
+    let mut group = criterion.benchmark_group("many");
+    let limiter: Limiter<u64> = Limiter::new(generous()).expect("a limiter");
+    (0..KEYS).for_each(|key| assert!(limiter.check_n(&key, 1_000_000_000).is_allowed()));
+    let mut step = 1;
+    let mut draw = move || (0..1_000).map(|_| scattered(&mut step, KEYS)).collect::<Vec<u64>>();
+    group.throughput(Throughput::Elements(1_000));
+    group.bench_function("single", |bencher| {
+        let check = |keys: Vec<u64>| keys.iter().filter(|key| limiter.check(*key).is_allowed()).count();
+        bencher.iter_batched(&mut draw, check, criterion::BatchSize::SmallInput);
+    });
+    group.bench_function("together", |bencher| {
+        let check = |keys: Vec<u64>| limiter.check_many(&keys).iter().filter(|decision| decision.is_allowed()).count();
+        bencher.iter_batched(&mut draw, check, criterion::BatchSize::SmallInput);
+    });
+    group.finish();
+}
+
 /// Short runs: these benches are for comparing two states of the code.
 fn brief() -> Criterion {
     Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1))
 }
 
-criterion_group!(name = benches; config = brief(); targets = allowed, kinds, log);
+criterion_group!(name = benches; config = brief(); targets = allowed, kinds, words, log, many);
 criterion_main!(benches);

@@ -70,24 +70,23 @@ impl SlidingCounter {
     }
 
     /// Returns the time until a denied cost within the limit passes.
-    #[inline(never)]
     fn wait_ns(&self, Counts { place, before, current }: Counts, cost: u64) -> u64 {
         if self.windows.is_last(place.window) {
             return Decision::NEVER - 1;
         }
-        let period_ns = u128::from(self.windows.period_ns);
+        let period_ns = self.windows.period_ns;
         let room = self.windows.limit - cost;
-        // The time in which so much of a window's count goes out of sight that no more than `fits` is left in it.
-        let until =
-            |count: u64, fits: u64| period_ns - (u128::from(fits) * period_ns / u128::from(count)).min(period_ns);
-        let rest_ns = u128::from(place.rest_ns);
-        let wait_ns = if current <= room {
-            (until(before.max(1), room - current) + rest_ns).saturating_sub(period_ns)
-        } else {
-            rest_ns + until(current, room)
+        // What is left of the window after a count's own when so little of it is in sight that it fits.
+        let left_ns = |count: u64, fits: u64| match fits.checked_mul(period_ns) {
+            Some(product) => (product / count.max(1)).min(period_ns),
+            None => (u128::from(fits) * u128::from(period_ns) / u128::from(count.max(1))).min(period_ns.into()) as u64,
         };
-        let wait_ns = (wait_ns + u128::from(place.lag_ns)).min(u128::from(Decision::NEVER - 1));
-        wait_ns as u64
+        let wait_ns = if current <= room {
+            place.rest_ns.saturating_sub(left_ns(before, room - current))
+        } else {
+            (period_ns - left_ns(current, room)).saturating_add(place.rest_ns)
+        };
+        wait_ns.saturating_add(place.lag_ns).min(Decision::NEVER - 1)
     }
 }
 
