@@ -65,7 +65,10 @@ impl Oracle {
                 let spent = stamps.iter().filter(|stamp| *stamp / period_ns == at / period_ns).count() as u128;
                 let allowed = spent + cost <= limit;
                 let spent = spent + if allowed { cost } else { 0 };
-                stamps.extend((0..if allowed { cost } else { 0 }).map(|_| at));
+                if allowed && cost > 0 {
+                    stamps.retain(|stamp| stamp / period_ns == at / period_ns);
+                    stamps.extend((0..cost).map(|_| at));
+                }
                 let end = (at / period_ns + 1) * period_ns - now;
                 Verdict {
                     allowed,
@@ -84,7 +87,8 @@ impl Oracle {
                 };
                 let passes = |stamps: &VecDeque<u128>, at| weight(stamps, at) + cost * period_ns <= limit * period_ns;
                 let allowed = cost == 0 || passes(stamps, at);
-                if allowed {
+                if allowed && cost > 0 {
+                    stamps.retain(|stamp| stamp / period_ns + 1 >= at / period_ns);
                     stamps.extend((0..cost).map(|_| at));
                 }
                 // Nothing is spent meanwhile, so what passes once passes from then on: halve until it is found.
