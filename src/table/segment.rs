@@ -16,7 +16,7 @@ pub(super) const SEALED: u64 = u64::MAX;
 pub(super) const FROZEN: u64 = 1 << 63;
 
 /// The bits of an identity that choose its segment.
-pub(super) const SEGMENT_BITS: u32 = if cfg!(loom) { 0 } else { 6 };
+pub(super) const SEGMENT_BITS: u32 = if cfg!(loom) { 0 } else { 4 };
 
 /// The slots of a line.
 pub(super) const SLOTS: usize = 4;
@@ -559,22 +559,21 @@ mod memory {
         #[cfg(not(loom))]
         use std::ptr::NonNull;
 
-        /// The size from which on memory is mapped.
-        pub(super) const SMALLEST: usize = 64 << 10;
-        /// The size of a huge page, from which on they are asked for: random access to a table of many small pages
-        /// spends more on finding the page than on the line.
-        const HUGE: usize = 2 << 20;
+        /// The size from which on memory is mapped, which is that of a huge page: random access to a table of many small
+        /// pages spends more on finding the page than on the line.
+        pub(super) const SMALLEST: usize = 2 << 20;
 
-        /// Maps memory, or returns null.
+        /// Maps memory that begins at a huge page, or returns null.
         pub(super) fn allocate(size: usize) -> *mut u8 {
-            if size < HUGE {
-                return map(size, libc::MAP_POPULATE);
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            // SAFETY: an anonymous mapping at an address of the system's choice touches nothing that exists.
+            let wide = unsafe { libc::mmap(ptr::null_mut(), size + SMALLEST, protection, flags, -1, 0) };
+            if wide == libc::MAP_FAILED {
+                return ptr::null_mut();
             }
-            let wide = map(size + HUGE, 0);
-            if wide.is_null() {
-                return wide;
-            }
-            let before = wide.align_offset(HUGE);
+            let wide = wide.cast::<u8>();
+            let before = wide.align_offset(SMALLEST);
             // SAFETY: the offset is below the huge page's size that was added.
             let start = unsafe { wide.add(before) };
             // SAFETY: the part before the start belongs to the mapping and is not used.
@@ -582,22 +581,10 @@ mod memory {
             // SAFETY: the end of the memory lies inside the mapping.
             let end = unsafe { start.add(size.next_multiple_of(4096)) };
             // SAFETY: the part behind the end belongs to the mapping and is not used.
-            unsafe { unmap(end, (HUGE - before).saturating_sub(size.next_multiple_of(4096) - size)) };
+            unsafe { unmap(end, (SMALLEST - before).saturating_sub(size.next_multiple_of(4096) - size)) };
             // SAFETY: the range is ours. Without huge pages all works the same, so an error does not matter.
             unsafe { libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE) };
             start
-        }
-
-        /// Maps memory at an address of the system's choice.
-        ///
-        /// Small segments are populated at once: a line is read before it is written, and a page that is first read
-        /// costs two faults and an interrupt of every other processor.
-        fn map(size: usize, populate: libc::c_int) -> *mut u8 {
-            let protection = libc::PROT_READ | libc::PROT_WRITE;
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | populate;
-            // SAFETY: an anonymous mapping at an address of the system's choice touches nothing that exists.
-            let start = unsafe { libc::mmap(ptr::null_mut(), size, protection, flags, -1, 0) };
-            if start == libc::MAP_FAILED { ptr::null_mut() } else { start.cast() }
         }
 
         /// Gives a range of pages back, if it is not empty.
