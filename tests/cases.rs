@@ -195,6 +195,20 @@ fn a_wait_of_centuries_saturates() {
 }
 
 #[test]
+fn a_window_of_centuries_ends_when_it_should() {
+    let period = 1 << 62;
+    let (next, limit) = (Tick::from_nanos(period + 1), 4);
+    let limiter = counter(quota(limit, period, limit));
+    assert_eq!((passed(&limiter, 0, 4, at(0)), passed(&limiter, 0, 1, next)), (4, 0));
+    // One of the four is out of sight after a quarter of the second window, and one of its ticks has gone by.
+    assert_eq!(limiter.check_at(&0, next).retry_after(), Some(Duration::from_nanos(period / 4 - 1)));
+    let limiter = fixed(quota(limit, period, limit));
+    assert_eq!(passed(&limiter, 0, 5, at(0)), 4);
+    assert_eq!(limiter.check_at(&0, at(0)).retry_after(), Some(Duration::from_nanos(period)));
+    assert_eq!(passed(&limiter, 0, 5, next), 4);
+}
+
+#[test]
 fn a_cost_above_the_limit_never_passes_and_spends_nothing() {
     fn check<A: Algorithm>(limiter: &Limiter<u64, A>, limit: u64) {
         let half = limit.div_ceil(2);

@@ -13,8 +13,8 @@ pub(super) struct Windows {
     pub(super) period_ns: u64,
     /// The bits of one count.
     pub(super) bits: u32,
-    /// The last window that the word can number; it does not end.
-    last: u64,
+    /// The last window that the word can number, which does not end, if ticks go on for longer.
+    last: Option<u64>,
     /// The last tick that is told apart from those after it.
     last_ns: u64,
 }
@@ -45,8 +45,9 @@ impl Windows {
         if bits > most_bits {
             return Err(QuotaError::LimitTooLarge { limit, most: (1 << most_bits) - 1 });
         }
-        let last = (Tick::MAX.as_nanos() / period_ns + 1).min((1 << (63 - counts * bits)) - 1);
-        let last_ns = last.saturating_mul(period_ns).saturating_sub(1).min(Tick::MAX.as_nanos());
+        let numbers = (1 << (63 - counts * bits)) - 1;
+        let last = (numbers < Tick::MAX.as_nanos() / period_ns + 1).then_some(numbers);
+        let last_ns = last.map_or(Tick::MAX.as_nanos(), |last| last * period_ns - 1);
         Ok(Self { limit, period_ns, bits, last, last_ns })
     }
 
@@ -68,10 +69,10 @@ impl Windows {
         Place { window, rest_ns: self.period_ns - into_ns, lag_ns: 0 }
     }
 
-    /// Tells whether a window is the last one, in which nothing comes back any more.
+    /// Tells whether a window is one in which nothing comes back any more, because no other can be numbered.
     #[inline(always)]
     pub(super) fn is_last(&self, window: u64) -> bool {
-        window == self.last
+        Some(window) == self.last
     }
 
     /// Returns the lowest of the counts in a word, and the word without it.
@@ -117,7 +118,16 @@ mod tests {
         }
         assert_eq!(place(3, 12), Place { window: 3, rest_ns: 10, lag_ns: 8 });
         let last = place(0, Tick::MAX.as_nanos());
-        assert!(windows.is_last(last.window) && last.window >> 61 == 0, "{last:?} leaves two bits for the count");
+        assert!(!windows.is_last(last.window) && last.window >> 61 == 0, "{last:?} leaves two bits for the count");
+    }
+
+    #[test]
+    fn the_last_window_that_can_be_numbered_does_not_end() {
+        let windows = windows("15/ns", 1).expect("a sound quota");
+        let place = |now| windows.place(0, Tick::from_nanos(now)).window;
+        let last = (1 << 59) - 1;
+        assert_eq!([place(last - 2), place(last - 1), place(last), place(u64::MAX >> 1)], [last - 1, last, last, last]);
+        assert!(windows.is_last(last) && !windows.is_last(last - 1));
     }
 
     #[test]
@@ -127,7 +137,7 @@ mod tests {
         for now in [Tick::ZERO, Tick::MAX] {
             let place = windows.place(1, now);
             assert_eq!(place, Place { window: 1, rest_ns: u64::MAX - now.as_nanos(), lag_ns: 0 });
-            assert!(windows.is_last(place.window));
+            assert!(!windows.is_last(place.window));
         }
     }
 }
