@@ -78,7 +78,7 @@ fn log(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The algorithms of one word, each with one key and with a million, at the coarse clock's time.
+/// The algorithms of one word at the coarse clock's time: a million keys, and one that is spent most of the time.
 fn words(criterion: &mut Criterion) {
     fn one<A: Algorithm>(criterion: &mut Criterion, name: &str) {
         let quota = Quota::new(100_000, Duration::from_secs(1)).expect("a quota");

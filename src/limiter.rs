@@ -277,13 +277,11 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     {
         let id = self.inner.identity(key);
         let guard = enter();
-        let decision = self.inner.table.check(&guard, id, now, cost);
-        self.inner.count(&guard, cost, &decision);
-        decision
+        self.inner.check(&guard, id, cost, now)
     }
 
-    /// Takes as much of `most` as there is: returns how much was granted, and the decision about it. If nothing was left
-    /// the decision is the denial of one.
+    /// Takes as much of `most` as there is: returns how much was granted, and the decision about it. If nothing was
+    /// left the decision is the denial of one.
     ///
     /// # Cost
     ///
@@ -378,7 +376,6 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
         /// As many misses as a core has under way at a time, and some to spare.
         const BATCH: usize = 32;
 
-        let Inner { table, .. } = &*self.inner;
         let mut decisions = Vec::with_capacity(keys.len());
         let mut ids = [0; BATCH];
         for batch in keys.chunks(BATCH) {
@@ -387,12 +384,8 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
             }
             let guard = enter();
             let ids = &ids[..batch.len()];
-            ids.iter().for_each(|id| table.prefetch(&guard, *id));
-            decisions.extend(ids.iter().map(|id| {
-                let decision = table.check(&guard, *id, now, 1);
-                self.inner.count(&guard, 1, &decision);
-                decision
-            }));
+            ids.iter().for_each(|id| self.inner.table.prefetch(&guard, *id));
+            decisions.extend(ids.iter().map(|id| self.inner.check(&guard, *id, 1, now)));
         }
         decisions
     }
@@ -585,6 +578,14 @@ impl<A: Algorithm, S> Inner<A, S> {
         if hash.wrapping_add(1) < 2 { replaced() } else { hash }
     }
 
+    /// Decides about an identity, and counts the decision.
+    #[inline(always)]
+    fn check(&self, guard: &Guard, id: u64, cost: u64, now: Tick) -> Decision {
+        let decision = self.table.check(guard, id, now, cost);
+        self.count(guard, cost, &decision);
+        decision
+    }
+
     /// Counts a decision about anything but a look.
     #[inline(always)]
     fn count(&self, guard: &Guard, cost: u64, decision: &Decision) {
@@ -674,8 +675,8 @@ impl<K: ?Sized, A: Algorithm, S> Builder<K, A, S> {
 
     /// Sets the most keys that are held at a time; of what comes beyond them, [`Builder::overflow`] decides.
     ///
-    /// The bound is never exceeded. When threads bring the same new key at once it is counted several times for a moment, so
-    /// that a table with room for no more than that may turn another new key away.
+    /// The bound is never exceeded. When threads bring the same new key at once it is counted several times for a
+    /// moment, so that a table with room for no more than that may turn another new key away.
     ///
     /// # Examples
     ///

@@ -30,8 +30,8 @@ fn explore_briefly(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.max_branches = 20_000;
     builder.preemption_bound = Some(1);
-    // Only the model of the second move has more; its first fifty thousand interleavings are run.
-    builder.max_permutations = Some(50_000);
+    // Only the model of the second move has more; its first hundred thousand interleavings are run.
+    builder.max_permutations = Some(100_000);
     builder.check(model);
 }
 
@@ -141,7 +141,7 @@ fn two_inserts_against_the_seal_of_their_slot_are_counted_once() {
 
 #[test]
 fn two_helpers_end_one_move_and_retire_one_segment() {
-    explore_briefly(|| {
+    explore(|| {
         let table = half_idle();
         race(&table, 2, |table| {
             table.sweep(second(2000));

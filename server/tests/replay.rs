@@ -140,10 +140,17 @@ fn a_hundred_a_minute_pass_each_address_unless_told_otherwise() {
 
 #[test]
 fn each_algorithm_keeps_the_limit_its_own_way() {
-    // After five seconds the bucket has got one token back; the log forgets nothing before ten.
-    for (algorithm, allowed) in [("token-bucket", 3), ("sliding-log", 2)] {
-        let report = replay(&["--limit", "2/10s", "--algorithm", algorithm], log_at(&[0, 0, 5, 9]));
-        assert_eq!(counts(&report), [4, allowed, 4 - allowed, 1, 0], "{algorithm}");
+    // A bucket gets a token back each five seconds, a window all at ten, a log each call ten seconds later, and a counter
+    // has half of the first two calls out of sight at fifteen.
+    for (algorithm, early, all) in
+        [("token-bucket", 3, 5), ("fixed-window", 4, 4), ("sliding-counter", 2, 3), ("sliding-log", 3, 4)]
+    {
+        for (seconds, allowed) in [(&[0, 9, 11, 11][..], early), (&[0, 9, 11, 11, 12, 15, 19], all)] {
+            let report = replay(&["--limit", "2/10s", "--algorithm", algorithm], log_at(seconds));
+            let requests = seconds.len() as u64;
+            assert_eq!(counts(&report), [requests, allowed, requests - allowed, 1, 0], "{algorithm}");
+            assert_eq!(report["algorithm"], json!(algorithm));
+        }
     }
     let report = replay(&["--limit", "7/min burst 3"], log_at(&[0, 0, 0, 0, 8, 9]));
     assert_eq!((counts(&report), &report["limit"]), ([6, 4, 2, 1, 0], &json!("7/min burst 3")));
@@ -428,6 +435,18 @@ fn a_date_that_is_decades_from_the_rest_does_no_harm() {
         let log = [&log_at(&[0; 98]), stray].map(String::from).concat();
         let found = replay(&["--limit", "97/hour", "--algorithm", algorithm], log);
         assert_eq!(counts(&found), [99, 98, 1, 1, 0], "{algorithm}");
+    }
+}
+
+#[test]
+fn a_pause_of_decades_leaves_windows_where_they_were() {
+    // Fifty years after the first two, three seconds into a window: seven seconds later the next one begins.
+    let late = |second| format!("192.0.2.1 - - [01/Jan/2050:00:00:{second} +0000] \"GET / HTTP/1.1\" 200 5\n");
+    let early = "192.0.2.1 - - [31/Dec/1999:23:59:57 +0000] \"GET / HTTP/1.1\" 200 5\n".repeat(2);
+    for (seconds, allowed) in [(["00", "00", "06"], 4), (["00", "00", "07"], 5)] {
+        let log = early.clone() + &seconds.map(late).concat();
+        let found = replay(&["--limit", "2/10s", "--algorithm", "fixed-window"], log);
+        assert_eq!(counts(&found), [5, allowed, 5 - allowed, 1, 0], "{seconds:?}");
     }
 }
 

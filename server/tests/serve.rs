@@ -122,6 +122,19 @@ fn a_token_bucket_is_served_too() {
     assert_eq!(server.get("/v1/check?key=me").json()["limit"], json!(3));
 }
 
+#[test]
+fn windows_are_served_too() {
+    let hours_ms = |hours: u64| hours * 3_600_000;
+    // A counter remembers a call for the rest of its window and the next one.
+    for (algorithm, soonest, latest) in [("fixed-window", 0, 100), ("sliding-counter", 100, 200)] {
+        let server = Server::start(&["--limit", "3/100hours", "--algorithm", algorithm]);
+        let statuses: Vec<_> = (0..4).map(|_| server.get("/v1/check?key=me").status).collect();
+        assert_eq!(statuses, [200, 200, 200, 429], "{algorithm}");
+        let reset_ms = server.get("/v1/check?key=me").json()["reset_after_ms"].as_u64().expect("a time");
+        assert!(reset_ms > hours_ms(soonest) && reset_ms <= hours_ms(latest), "{algorithm}: {reset_ms}");
+    }
+}
+
 /// Asserts that a signal ends a server to which an idle client and one that is slow to ask are connected.
 #[track_caller]
 fn assert_ended_by(signal: &str) {

@@ -7,16 +7,16 @@ use crate::decision::Decision;
 use crate::error::QuotaError;
 use crate::quota::Quota;
 
-/// The sliding window counter: the count of this window, and that of the window before in proportion to the part of it that
-/// lies within the last period.
+/// The sliding window counter: the count of this window, and that of the window before in proportion to the part of
+/// it that lies within the last period.
 ///
 /// It estimates the sliding log from one word, as if the calls of the last window had come evenly spread. That is how
-/// edge networks count (Cloudflare, "How we built rate limiting capable of scaling to millions of domains", 2017). If the calls came
-/// otherwise, up to `2 limit - 1` pass in a period in the worst case, or fewer than `limit`. The weights are exact
-/// fractions, nothing is rounded in anybody's favour.
+/// edge networks count (Cloudflare, "How we built rate limiting capable of scaling to millions of domains", 2017). If
+/// the calls came otherwise, up to `2 limit - 1` pass in a period in the worst case, or fewer than `limit`. The
+/// weights are exact fractions, nothing is rounded in anybody's favour.
 ///
-/// The word holds the number of a window and two counts, for nine years of the clock or more; in the last window nothing
-/// comes back any more.
+/// The word holds the number of a window and two counts, for nine years of the clock or more; in the last window
+/// nothing comes back any more.
 ///
 /// # Cost
 ///
@@ -42,7 +42,7 @@ pub struct SlidingCounter {
 }
 
 /// The counts that matter at a tick.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     place: Place,
     before: u64,
@@ -93,9 +93,7 @@ impl SlidingCounter {
 /// What a step of a counter finds out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterVerdict {
-    place: Place,
-    before: u64,
-    current: u64,
+    counts: Counts,
     /// The time until the call passes: 0 if it did, [`Decision::NEVER`] if it cannot.
     wait_ns: u64,
 }
@@ -107,7 +105,7 @@ impl Pure for SlidingCounter {
     fn step(&self, word: u64, now: Tick, cost: u64) -> Step<CounterVerdict> {
         let counts = self.read(word, now);
         let Counts { place, before, current } = counts;
-        let keep = |wait_ns| Step::Keep(CounterVerdict { place, before, current, wait_ns });
+        let keep = |wait_ns| Step::Keep(CounterVerdict { counts, wait_ns });
         if cost == 0 {
             return keep(0);
         }
@@ -127,16 +125,17 @@ impl Pure for SlidingCounter {
         let current = current + cost;
         let bits = self.windows.bits;
         let next = (place.window << bits | before) << bits | current;
-        Step::Set(next, CounterVerdict { place, before, current, wait_ns: 0 })
+        Step::Set(next, CounterVerdict { counts: Counts { current, ..counts }, wait_ns: 0 })
     }
 
     fn blocked(&self, wait_ns: u64) -> CounterVerdict {
         let place = Place { window: 1, rest_ns: wait_ns, lag_ns: 0 };
-        CounterVerdict { place, before: 0, current: self.windows.limit, wait_ns }
+        CounterVerdict { counts: Counts { place, before: 0, current: self.windows.limit }, wait_ns }
     }
 
     #[inline(always)]
-    fn decision(&self, CounterVerdict { place, before, current, wait_ns }: CounterVerdict) -> Decision {
+    fn decision(&self, CounterVerdict { counts, wait_ns }: CounterVerdict) -> Decision {
+        let Counts { place, before, current } = counts;
         let Windows { limit, period_ns, .. } = self.windows;
         let in_sight = match before.checked_mul(place.rest_ns) {
             Some(product) => product.div_ceil(period_ns),

@@ -98,7 +98,13 @@ mod tests {
 
     #[test]
     fn a_limit_that_leaves_no_room_for_nine_years_is_refused() {
-        for (quota, counts, most) in [("5/ns", 2, 3), ("32/ns", 1, 15), ("262144/s", 2, 131_071)] {
+        for (quota, counts, most) in [
+            ("5/ns", 2, 3),
+            ("32/ns", 1, 15),
+            ("262144/s", 2, 131_071),
+            ("2000000/min", 2, 1_048_575),
+            ("20000000000/s", 1, (1 << 34) - 1),
+        ] {
             let refused = windows(quota, counts).err();
             assert!(matches!(refused, Some(QuotaError::LimitTooLarge { most: m, .. }) if m == most), "{refused:?}");
             let period = quota.split_once('/').expect("a notation").1;

@@ -86,7 +86,7 @@ impl<A: Resident> Table<A> {
         self.help_with(guard, index, now, CHUNK);
     }
 
-    /// Moves up to `count` lines of the segment in the directory; returns how many were left to take.
+    /// Moves up to `count` lines of the segment in the directory; returns how many it took.
     fn help_with(&self, guard: &Guard, index: usize, now: Tick, count: usize) -> usize {
         let Some(old) = self.current(guard, index) else { return 0 };
         let Some(next) = old.next() else { return 0 };

@@ -559,8 +559,8 @@ mod memory {
         #[cfg(not(loom))]
         use std::ptr::NonNull;
 
-        /// The size from which on memory is mapped, which is that of a huge page: random access to a table of many small
-        /// pages spends more on finding the page than on the line.
+        /// The size from which on memory is mapped, which is that of a huge page: random access to a table of many
+        /// small pages spends more on finding the page than on the line.
         pub(super) const SMALLEST: usize = 2 << 20;
 
         /// Maps memory that begins at a huge page, or returns null.

@@ -67,8 +67,8 @@ impl Scale {
         Self::new(quota, sweeps, Tick::MAX - Duration::from_nanos(1))
     }
 
-    /// Returns the scale of traces that are played to windows with so many counts in a word: they end two windows before
-    /// the last one that can be numbered.
+    /// Returns the scale of traces that are played to windows with so many counts in a word: they end two windows
+    /// before the last one that can be numbered.
     pub(crate) fn of_windows(quota: &Quota, sweeps: Sweeps, counts: u32) -> Self {
         Self::new(quota, sweeps, last_of_windows(quota, counts))
     }
@@ -218,7 +218,9 @@ pub(crate) fn resolution(quota: &Quota) -> Option<(u128, u128)> {
 /// Returns the last tick at which a bucket can be charged in full, so that its word does not saturate.
 fn last_of_bucket(quota: &Quota) -> Tick {
     let (interval, parts) = resolution(quota).expect("a quota that can be held");
-    let last = u128::from(Tick::MAX.as_nanos()).saturating_sub(interval * u128::from(quota.burst())) / parts;
+    // A burst of one may wait for ever all the same: a saturated word denies until the very last tick.
+    let burst = if quota.burst() == 1 { parts } else { interval * u128::from(quota.burst()) };
+    let last = u128::from(Tick::MAX.as_nanos()).saturating_sub(burst) / parts;
     Tick::from_nanos(last.try_into().expect("it is below the last tick"))
 }
 

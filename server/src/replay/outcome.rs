@@ -37,7 +37,7 @@ pub(super) fn decide<A: Algorithm>(requests: &Requests, quota: Quota) -> Result<
         now = now + shortened(request.unix_seconds - latest, longest, &quota);
         latest = request.unix_seconds;
         let decision = limiter.check_at(&u64::from(request.key), now);
-        // Nobody is ever told to wait for longer, except by a bucket whose word can count no further.
+        // Nobody is ever told to wait for longer, except where a word can count no further.
         if decision.retry_after().is_none_or(|wait| wait > longest) {
             return Err(too_long(quota));
         }
