@@ -74,6 +74,11 @@ pub(crate) fn saturating_nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Returns the time since 1970 in UTC by the wall clock; zero if that shows an earlier year.
+pub(crate) fn unix_time() -> Duration {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+}
+
 /// A source of ticks, cheap to clone; clones share their beginning.
 ///
 /// | source | a reading costs about | resolution |

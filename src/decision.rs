@@ -28,11 +28,12 @@ pub struct Decision {
     pub(crate) limit: u64,
     pub(crate) remaining: u64,
     pub(crate) reset_after_ns: u64,
-    pub(crate) retry_after_ns: u64,
+    /// Until it is due if it was allowed, until the same call passes if it was denied.
+    pub(crate) wait_ns: u64,
 }
 
 impl Decision {
-    /// Stands in `retry_after_ns` for "never".
+    /// Stands in `wait_ns` for "never".
     pub(crate) const NEVER: u64 = u64::MAX;
 
     /// Tells whether the request may pass.
@@ -65,6 +66,29 @@ impl Decision {
     /// A wait of centuries saturates at what ticks can count.
     #[inline]
     pub const fn retry_after(&self) -> Option<Duration> {
-        if self.retry_after_ns == Self::NEVER { None } else { Some(Duration::from_nanos(self.retry_after_ns)) }
+        match self.wait_ns {
+            _ if self.allowed => Some(Duration::ZERO),
+            Self::NEVER => None,
+            wait_ns => Some(Duration::from_nanos(wait_ns)),
+        }
+    }
+
+    /// Returns the time that an allowed request must still wait: zero, but in the queue of a
+    /// [`LeakyBucket`](crate::LeakyBucket), for a reservation, and for a key in debt.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{LeakyBucket, Limiter, Tick};
+    ///
+    /// let limiter: Limiter<u64, LeakyBucket> = Limiter::builder("10/s burst 5".parse()?).queue(0).build()?;
+    /// assert_eq!(limiter.check_at(&7, Tick::ZERO).delay(), Duration::ZERO);
+    /// assert_eq!(limiter.check_at(&7, Tick::ZERO).delay(), Duration::from_millis(100));
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    #[inline]
+    pub const fn delay(&self) -> Duration {
+        if self.allowed { Duration::from_nanos(self.wait_ns) } else { Duration::ZERO }
     }
 }

@@ -37,6 +37,28 @@ pub enum QuotaError {
         /// The limit, which is the only burst that can be had.
         limit: u64,
     },
+    /// The bucket would begin with more than it holds.
+    InitialAboveBurst {
+        /// The tokens to begin with.
+        initial: u64,
+        /// The burst.
+        burst: u64,
+    },
+    /// The wall clock has no such period.
+    PeriodNotAligned {
+        /// The period, in nanoseconds.
+        period_ns: u64,
+    },
+    /// The calendar has no month of this length.
+    PeriodNotMonth {
+        /// The period, in nanoseconds.
+        period_ns: u64,
+    },
+    /// No place's clocks are so far from UTC.
+    OffsetTooLarge {
+        /// The offset, in seconds.
+        seconds: i32,
+    },
     /// The rate cannot be told apart, within 0.1 %, from its neighbours.
     RateTooHigh {
         /// The limit that was asked for.
@@ -74,6 +96,19 @@ impl fmt::Display for QuotaError {
             Self::ZeroBurst => f.write_str("a burst of 0 lets nothing pass: take 1 or more"),
             Self::BurstWithoutBucket { burst, limit } => {
                 write!(f, "a burst of {burst} beside a limit of {limit} needs the token bucket: leave the burst out")
+            }
+            Self::InitialAboveBurst { initial, burst } => {
+                write!(f, "a bucket cannot begin with {initial} tokens when it holds {burst}: take 0 to {burst}")
+            }
+            Self::PeriodNotAligned { period_ns } => write!(
+                f,
+                "a period of {period_ns} ns cannot be aligned with the wall clock: take one that divides the day, or a week"
+            ),
+            Self::PeriodNotMonth { period_ns } => {
+                write!(f, "a period of {period_ns} ns is no month: take 28 to 31 days, such as 1000/30days")
+            }
+            Self::OffsetTooLarge { seconds } => {
+                write!(f, "an offset of {seconds} s from UTC is more than a day: take -86400 to 86400")
             }
             Self::RateTooHigh { limit, period_ns } => write!(
                 f,

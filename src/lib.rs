@@ -24,12 +24,15 @@ mod sweep;
 #[cfg(feature = "http")]
 pub mod http;
 
-pub use crate::algorithm::{FixedWindow, LogOptions, SlidingCounter, SlidingLog, TokenBucket};
+pub use crate::algorithm::{
+    Alignment, BucketOptions, FixedWindow, IntervalBucket, LeakyBucket, LeakyOptions, LogOptions, OwnWindow,
+    SlidingCounter, SlidingLog, TokenBucket, WindowOptions,
+};
 pub use crate::clock::{Clock, ManualClock, Tick};
 pub use crate::decision::Decision;
 pub use crate::error::QuotaError;
 pub use crate::key::{Address, KeyHasher, KeyState};
-pub use crate::limiter::{Algorithm, Builder, Limiter, Stats};
+pub use crate::limiter::{Algorithm, Builder, Limiter, Reservation, Stats};
 pub use crate::quota::Quota;
 pub use crate::single::{SingleBuilder, SingleLimiter};
 pub use crate::table::Overflow;

@@ -9,7 +9,7 @@ use std::alloc::dealloc;
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::ptr::{self, NonNull};
 
-use crate::algorithm::{SlidingLog, Stamp, Step, Usage};
+use crate::algorithm::{Ask, Receipt, SlidingLog, Stamp, Step, Usage};
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
@@ -264,8 +264,8 @@ impl<'g> RingRef<'g> {
         }
     }
 
-    /// Makes the ring that replaces this closed one, with room for `n` more, up to `limit` in all.
-    fn replacement(self, head: Position, n: u32, limit: u32, edge: Stamp, now: Stamp, heap: &Heap) -> Self {
+    /// Returns the stamps after `edge` of this closed ring, oldest first.
+    fn stamps(self, head: Position, edge: Stamp, now: Stamp) -> Vec<Stamp> {
         let capacity = self.ring.capacity;
         let oldest = head.lap_before();
         // A slot that its owner has yet to write is fresh: take it as written now.
@@ -277,8 +277,13 @@ impl<'g> RingRef<'g> {
                 stamps.push(newest);
             }
         }
+        stamps
+    }
+
+    /// Makes a ring of these stamps with room for `n` more, up to `limit` in all.
+    fn holding(stamps: &[Stamp], n: u32, limit: u32, heap: &Heap) -> Self {
         let wanted = (stamps.len() as u32).saturating_add(n).next_power_of_two().max(Self::SMALLEST);
-        Self::allocate(wanted.min(limit).max(stamps.len() as u32), &stamps, heap)
+        Self::allocate(wanted.min(limit).max(stamps.len() as u32), stamps, heap)
     }
 }
 
@@ -328,10 +333,18 @@ unsafe fn free(object: *mut (), _heap: &Heap) {
     };
 }
 
-/// What came of a check of an open ring.
+/// What a step of a log finds out.
+#[derive(Clone, Copy, Debug)]
+pub struct LogVerdict {
+    decision: Decision,
+    /// The stamp that was written, if any was.
+    stamp: Stamp,
+}
+
+/// What came of asking an open ring.
 enum Outcome {
-    /// The decision holds.
-    Decided(Decision),
+    /// The verdict holds.
+    Decided(LogVerdict),
     /// Somebody else claimed in between.
     Raced,
     /// There is room under the limit but not in the ring.
@@ -339,15 +352,24 @@ enum Outcome {
 }
 
 impl SlidingLog {
-    /// Decides about one check of an open ring.
-    fn try_check(&self, ring: RingRef<'_>, head: u64, now: Tick, cost: u64) -> Outcome {
+    /// Asks an open ring for a place: to spend, to charge or to reserve.
+    #[inline(always)]
+    fn try_spend(&self, ring: RingRef<'_>, head: u64, now: Tick, ask: Ask) -> Outcome {
+        let (cost, is_recorded) = match ask {
+            Ask::Charge(cost) => (cost.min(u64::from(self.limit)), true),
+            Ask::Spend(cost) => (cost, self.count_denied),
+            Ask::Reserve(cost, _) => (cost, false),
+            Ask::Refund(_) | Ask::Cancel(_) => (0, false),
+        };
         let position = Position::read(head);
         let stamp = self.present(ring, position, now);
         let edge = self.edge(stamp.tick());
         let newest = ring.read(ring.before(position)).unwrap_or(stamp);
         let fresh = ring.count_fresh(position, edge, newest);
         let usage = Usage { fresh, newest: if fresh == 0 { Stamp::NEVER } else { newest } };
-        let still = |decision| if ring.is_still(head) { Outcome::Decided(decision) } else { Outcome::Raced };
+        let still = |decision| {
+            if ring.is_still(head) { Outcome::Decided(LogVerdict { decision, stamp }) } else { Outcome::Raced }
+        };
         let n = match u32::try_from(cost) {
             Ok(0) => return still(self.outcome(true, usage, now, 0)),
             Ok(n) if n <= self.limit => n,
@@ -355,8 +377,16 @@ impl SlidingLog {
         };
         let wanted = u64::from(fresh) + u64::from(n);
         let fits = wanted <= u64::from(self.limit);
-        if !fits && !self.count_denied {
-            return still(self.outcome(false, usage, now, self.wait_ns(ring, position, usage, n, now)));
+        if !fits && !is_recorded {
+            let wait_ns = self.wait_ns(ring, position, usage, n, now);
+            return match ask {
+                Ask::Reserve(_, within_ns) => match self.due(now, wait_ns) {
+                    Some(due) if wait_ns <= within_ns => self.try_book(ring, head, now, n, due),
+                    Some(_) => still(self.outcome(false, usage, now, wait_ns - within_ns)),
+                    None => still(self.outcome(false, usage, now, Decision::NEVER - 1)),
+                },
+                _ => still(self.outcome(false, usage, now, wait_ns)),
+            };
         }
         let capacity = ring.ring.capacity;
         if capacity < self.limit && wanted > u64::from(capacity) {
@@ -371,8 +401,84 @@ impl SlidingLog {
         if !ring.claim(head, n, stamp, after.fresh) {
             return Outcome::Raced;
         }
-        let retry_after_ns = if fits { 0 } else { self.wait_ns(ring, position.after(n, capacity), after, n, now) };
-        Outcome::Decided(self.outcome(fits, after, now, retry_after_ns))
+        let is_allowed = fits || matches!(ask, Ask::Charge(_));
+        let wait_ns = if is_allowed { 0 } else { self.wait_ns(ring, position.after(n, capacity), after, n, now) };
+        Outcome::Decided(LogVerdict { decision: self.outcome(is_allowed, after, now, wait_ns), stamp })
+    }
+
+    /// Returns the stamp of a moment so much later, if ticks go on for so long.
+    fn due(&self, now: Tick, wait_ns: u64) -> Option<Stamp> {
+        let due_ns = now.as_nanos().saturating_add(wait_ns);
+        (due_ns < Tick::MAX.as_nanos()).then(|| Stamp::at(Tick::from_nanos(due_ns)))
+    }
+
+    /// Asks an open ring for a place at a later moment, at which `n` more fit.
+    fn try_book(&self, ring: RingRef<'_>, head: u64, now: Tick, n: u32, due: Stamp) -> Outcome {
+        let (position, capacity) = (Position::read(head), ring.ring.capacity);
+        let edge = self.edge(due.tick());
+        let newest = ring.read(ring.before(position)).unwrap_or(due);
+        let fresh = ring.count_fresh(position, edge, newest).saturating_add(n);
+        if capacity < self.limit && fresh > capacity {
+            return Outcome::TooSmall;
+        }
+        let usage = Usage { fresh: self.limit, newest: due };
+        if fresh > self.limit || !ring.can_take(position, n, Some(edge)) {
+            // The owner of one of these slots stands between its claim and its stamp.
+            let decision = self.outcome(false, usage, now, self.expires_after_ns(due, now).max(1));
+            return if ring.is_still(head) {
+                Outcome::Decided(LogVerdict { decision, stamp: due })
+            } else {
+                Outcome::Raced
+            };
+        }
+        if !ring.claim(head, n, due, fresh) {
+            return Outcome::Raced;
+        }
+        let delay_ns = due.tick().as_nanos().saturating_sub(now.as_nanos());
+        Outcome::Decided(LogVerdict { decision: self.outcome(true, usage, now, delay_ns), stamp: due })
+    }
+
+    /// Gives back: replaces the ring by one without the stamps that are given back.
+    ///
+    /// A stamp that lies ahead took the place of one a period before it, which may still count: that one comes back.
+    #[inline(never)]
+    fn give_back(&self, ring: RingRef<'_>, now: Tick, ask: Ask, heap: &Heap) -> Step<LogVerdict> {
+        let present = Stamp::at(now);
+        let edge = self.edge(now);
+        let (head, is_closed) = ring.head();
+        if !is_closed {
+            let newest = ring.read(ring.before(Position::read(head)));
+            if newest.is_some_and(|newest| newest <= edge) && ring.is_still(head) {
+                return Step::Keep(self.holding(&[], now));
+            }
+            if !ring.close(head) {
+                return self.give_back(ring, now, ask, heap);
+            }
+        }
+        let position = Position::read(ring.head().0);
+        let mut stamps = ring.stamps(position, edge, present);
+        let (wanted, only) = match ask {
+            Ask::Cancel(Receipt { cost, after, .. }) => (cost, Some(Stamp(after))),
+            Ask::Refund(cost) => (cost, None),
+            Ask::Spend(_) | Ask::Charge(_) | Ask::Reserve(..) => (0, None),
+        };
+        let end = only.map_or(stamps.len(), |only| stamps.partition_point(|stamp| *stamp <= only));
+        let begin = only.map_or(0, |only| stamps.partition_point(|stamp| *stamp < only));
+        let begin = begin.max(end.saturating_sub(usize::try_from(wanted).unwrap_or(usize::MAX)));
+        let displaced = stamps.drain(begin..end).map(|stamp| Stamp(stamp.0.saturating_sub(self.period_ns)));
+        let displaced: Vec<Stamp> = displaced.filter(|stamp| *stamp > edge).collect();
+        stamps.extend(displaced);
+        stamps.sort_unstable();
+        Step::Set(RingRef::holding(&stamps, 0, self.limit, heap).word(), self.holding(&stamps, now))
+    }
+
+    /// Returns the verdict of a look at a log with these stamps.
+    fn holding(&self, stamps: &[Stamp], now: Tick) -> LogVerdict {
+        let newest = stamps.last().copied().unwrap_or(Stamp::NEVER);
+        let edge = self.edge(Stamp::at(now).max(newest).tick());
+        let fresh = stamps.iter().filter(|stamp| **stamp > edge).count() as u32;
+        let usage = Usage { fresh, newest: if fresh == 0 { Stamp::NEVER } else { newest } };
+        LogVerdict { decision: self.outcome(true, usage, now, 0), stamp: Stamp::NEVER }
     }
 
     /// Returns the stamp of a request at `now`: time that goes backwards counts as no time.
@@ -390,9 +496,15 @@ impl SlidingLog {
         self.expires_after_ns(ring.read(decisive).unwrap_or(usage.newest), now).max(1)
     }
 
-    /// Returns the cost if it can ever pass, and otherwise nothing to make room for.
-    fn room_for(&self, cost: u64) -> u32 {
-        u32::try_from(cost).ok().filter(|n| *n <= self.limit).unwrap_or(0)
+    /// Returns how many places it takes: none for what can never pass.
+    fn room_for(&self, ask: Ask) -> u32 {
+        match ask {
+            Ask::Spend(cost) | Ask::Reserve(cost, _) => {
+                u32::try_from(cost).ok().filter(|n| *n <= self.limit).unwrap_or(0)
+            }
+            Ask::Charge(cost) => u32::try_from(cost).unwrap_or(u32::MAX).min(self.limit),
+            Ask::Refund(_) | Ask::Cancel(_) => 0,
+        }
     }
 
     /// Tells whether every stamp of a ring had expired at `now`.
@@ -404,16 +516,16 @@ impl SlidingLog {
 
 // SAFETY: each place that holds a ring's word is counted in the ring, and the last one to give it up retires it.
 unsafe impl Resident for SlidingLog {
-    type Verdict = Decision;
+    type Verdict = LogVerdict;
 
     const OWNS_MEMORY: bool = true;
 
     #[inline]
-    unsafe fn step(&self, word: u64, now: Tick, cost: u64, heap: &Heap) -> Step<Decision> {
+    unsafe fn step(&self, word: u64, now: Tick, ask: Ask, heap: &Heap) -> Step<LogVerdict> {
         if word == 0 {
-            return self.unspent(now, cost).map_or_else(
+            return self.unspent(now, ask).map_or_else(
                 || {
-                    let room = self.room_for(cost).next_power_of_two().max(RingRef::SMALLEST);
+                    let room = self.room_for(ask).next_power_of_two().max(RingRef::SMALLEST);
                     Step::Swap(RingRef::allocate(room.min(self.limit), &[], heap).word())
                 },
                 Step::Keep,
@@ -421,16 +533,19 @@ unsafe impl Resident for SlidingLog {
         }
         // SAFETY: the caller's guard keeps the ring that the word names.
         let ring = unsafe { RingRef::named(word) };
+        if matches!(ask, Ask::Refund(1..) | Ask::Cancel(_)) {
+            return self.give_back(ring, now, ask, heap);
+        }
         loop {
             let (head, is_closed) = ring.head();
             if is_closed {
                 let position = Position::read(head);
-                let stamp = self.present(ring, position, now);
-                let (edge, room) = (self.edge(stamp.tick()), self.room_for(cost));
-                return Step::Swap(ring.replacement(position, room, self.limit, edge, stamp, heap).word());
+                let stamp = Stamp::at(now);
+                let stamps = ring.stamps(position, self.edge(now), stamp);
+                return Step::Swap(RingRef::holding(&stamps, self.room_for(ask), self.limit, heap).word());
             }
-            match self.try_check(ring, head, now, cost) {
-                Outcome::Decided(decision) => return Step::Keep(decision),
+            match self.try_spend(ring, head, now, ask) {
+                Outcome::Decided(verdict) => return Step::Keep(verdict),
                 Outcome::Raced => {}
                 Outcome::TooSmall => {
                     ring.close(head);
@@ -439,25 +554,29 @@ unsafe impl Resident for SlidingLog {
         }
     }
 
-    fn unspent(&self, now: Tick, cost: u64) -> Option<Decision> {
+    fn unspent(&self, now: Tick, ask: Ask) -> Option<LogVerdict> {
         let unused = Usage { fresh: 0, newest: Stamp::NEVER };
-        if cost == 0 {
-            Some(self.outcome(true, unused, now, 0))
-        } else if cost > u64::from(self.limit) {
-            Some(self.outcome(false, unused, now, Decision::NEVER))
-        } else {
-            None
-        }
+        let (allowed, wait_ns) = match ask {
+            Ask::Spend(1..) | Ask::Reserve(1.., _) | Ask::Charge(1..) if self.room_for(ask) > 0 => return None,
+            Ask::Spend(1..) | Ask::Reserve(1.., _) => (false, Decision::NEVER),
+            _ => (true, 0),
+        };
+        Some(LogVerdict { decision: self.outcome(allowed, unused, now, wait_ns), stamp: Stamp::NEVER })
     }
 
-    fn blocked(&self, wait_ns: u64) -> Decision {
+    fn blocked(&self, wait_ns: u64) -> LogVerdict {
         let used = Usage { fresh: self.limit, newest: Stamp::NEVER };
-        Decision { reset_after_ns: wait_ns, ..self.outcome(false, used, Tick::ZERO, wait_ns) }
+        let decision = Decision { reset_after_ns: wait_ns, ..self.outcome(false, used, Tick::ZERO, wait_ns) };
+        LogVerdict { decision, stamp: Stamp::NEVER }
     }
 
     #[inline(always)]
-    fn decision(&self, verdict: Decision) -> Decision {
-        verdict
+    fn decision(&self, verdict: LogVerdict) -> Decision {
+        verdict.decision
+    }
+
+    fn receipt(&self, verdict: LogVerdict, cost: u64) -> Receipt {
+        Receipt { cost, before: 0, after: verdict.stamp.0 }
     }
 
     unsafe fn is_idle(&self, word: u64, now: Tick) -> bool {

@@ -226,9 +226,10 @@ impl<A: Algorithm> SingleBuilder<A> {
     ///
     /// A quota that the algorithm cannot hold is refused, with the reason.
     pub fn build(self) -> Result<SingleLimiter<A>, QuotaError> {
+        let clock = self.clock.unwrap_or_default();
         let inner = Inner {
-            cell: Cell::new(A::from_quota(&self.quota, self.options)?),
-            clock: self.clock.unwrap_or_default(),
+            cell: Cell::new(A::from_quota(&self.quota, self.options, clock.now())?),
+            clock,
             counts: Counts::new(),
             quota: self.quota,
         };

@@ -1,7 +1,8 @@
 //! The sliding window counter: two windows, the older one weighed by how much of it is still in sight.
 
+use crate::algorithm::fixed_window::WindowOptions;
 use crate::algorithm::window::{Place, Windows};
-use crate::algorithm::{Pure, Step};
+use crate::algorithm::{Ask, Pure, Step};
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::error::QuotaError;
@@ -52,7 +53,7 @@ struct Counts {
 impl SlidingCounter {
     /// Works out the constants of a quota.
     pub(crate) fn new(quota: &Quota) -> Result<Self, QuotaError> {
-        Ok(Self { windows: Windows::new(quota, 2)? })
+        Ok(Self { windows: Windows::new(quota, 2, WindowOptions::default(), Tick::ZERO)? })
     }
 
     /// Returns where a tick lies, and the counts that matter there.
@@ -96,45 +97,118 @@ pub struct CounterVerdict {
     counts: Counts,
     /// The time until the call passes: 0 if it did, [`Decision::NEVER`] if it cannot.
     wait_ns: u64,
+    /// The time until what was allowed is due.
+    delay_ns: u64,
+}
+
+impl SlidingCounter {
+    /// Tells whether a cost fits beside what is counted.
+    #[inline(always)]
+    fn fits(&self, Counts { place, before, current }: Counts, cost: u64) -> bool {
+        match self.windows.limit.checked_sub(current.saturating_add(cost)) {
+            Some(room) => {
+                u128::from(before) * u128::from(place.rest_ns) <= u128::from(room) * u128::from(self.windows.period_ns)
+            }
+            None => false,
+        }
+    }
+
+    /// Returns the word for some counts.
+    #[inline(always)]
+    fn word(&self, Counts { place, before, current }: Counts) -> u64 {
+        (place.window << self.windows.bits | before) << self.windows.bits | current
+    }
+
+    /// Looks: says how long until a debt is paid off.
+    fn look(&self, counts: Counts) -> CounterVerdict {
+        let delay_ns = if self.fits(counts, 0) { 0 } else { self.wait_ns(counts, 0) };
+        CounterVerdict { counts, wait_ns: 0, delay_ns }
+    }
+
+    /// Returns the counts once a cost is spent so much later, when it fits; `None` if no word can tell that window.
+    fn booked(&self, counts: Counts, cost: u64, delay_ns: u64) -> Option<Counts> {
+        let Counts { place, before, current } = counts;
+        let period_ns = self.windows.period_ns;
+        let Some(after_ns) = delay_ns.saturating_sub(place.lag_ns).checked_sub(place.rest_ns) else {
+            return Some(Counts { place, before, current: current + cost });
+        };
+        let lag_ns = place.lag_ns.saturating_add(place.rest_ns);
+        let (further, before, lag_ns) =
+            if after_ns < period_ns { (1, current, lag_ns) } else { (2, 0, lag_ns.saturating_add(period_ns)) };
+        let window = place.window + further;
+        let place = Place { window, rest_ns: period_ns, lag_ns };
+        self.windows.can_number(window).then_some(Counts { place, before, current: cost })
+    }
+
+    /// Spends at the first moment at which the cost fits.
+    fn reserve(&self, counts: Counts, cost: u64, within_ns: u64) -> Step<CounterVerdict> {
+        let keep = |wait_ns| Step::Keep(CounterVerdict { counts, wait_ns, delay_ns: 0 });
+        let delay_ns = match self.fits(counts, cost) {
+            true => 0,
+            false => self.wait_ns(counts, cost),
+        };
+        match self.booked(counts, cost, delay_ns) {
+            Some(_) if delay_ns == Decision::NEVER - 1 => keep(delay_ns),
+            Some(_) if delay_ns > within_ns => keep(delay_ns - within_ns),
+            Some(counts) => Step::Set(self.word(counts), CounterVerdict { counts, wait_ns: 0, delay_ns }),
+            None => keep(Decision::NEVER - 1),
+        }
+    }
 }
 
 impl Pure for SlidingCounter {
     type Verdict = CounterVerdict;
 
+    fn rested(&self) -> u64 {
+        1 << (2 * self.windows.bits)
+    }
+
     #[inline(always)]
-    fn step(&self, word: u64, now: Tick, cost: u64) -> Step<CounterVerdict> {
+    fn spend(&self, word: u64, now: Tick, cost: u64) -> Step<CounterVerdict> {
         let counts = self.read(word, now);
-        let Counts { place, before, current } = counts;
-        let keep = |wait_ns| Step::Keep(CounterVerdict { counts, wait_ns });
+        let keep = |wait_ns| Step::Keep(CounterVerdict { counts, wait_ns, delay_ns: 0 });
         if cost == 0 {
-            return keep(0);
+            return Step::Keep(self.look(counts));
         }
-        let limit = self.windows.limit;
-        if cost > limit {
+        if cost > self.windows.limit {
             return keep(Decision::NEVER);
         }
-        let fits = match limit.checked_sub(current + cost) {
-            Some(room) => {
-                u128::from(before) * u128::from(place.rest_ns) <= u128::from(room) * u128::from(self.windows.period_ns)
-            }
-            None => false,
-        };
-        if !fits {
+        if !self.fits(counts, cost) {
             return keep(self.wait_ns(counts, cost));
         }
-        let current = current + cost;
-        let bits = self.windows.bits;
-        let next = (place.window << bits | before) << bits | current;
-        Step::Set(next, CounterVerdict { counts: Counts { current, ..counts }, wait_ns: 0 })
+        let counts = Counts { current: counts.current + cost, ..counts };
+        Step::Set(self.word(counts), CounterVerdict { counts, wait_ns: 0, delay_ns: 0 })
+    }
+
+    fn adjust(&self, word: u64, now: Tick, ask: Ask) -> Step<CounterVerdict> {
+        let counts = self.read(word, now);
+        let set = |counts| Step::Set(self.word(counts), self.look(counts));
+        match ask {
+            Ask::Charge(cost) if cost > 0 => {
+                let current = counts.current.saturating_add(cost).min(self.windows.highest);
+                set(Counts { current, ..counts })
+            }
+            // What was spent last comes back first.
+            Ask::Refund(cost) if counts.current > 0 || counts.before > 0 => {
+                let current = counts.current.saturating_sub(cost);
+                let before = counts.before.saturating_sub(cost - (counts.current - current));
+                set(Counts { before, current, ..counts })
+            }
+            Ask::Reserve(cost, _) if cost > self.windows.limit => {
+                Step::Keep(CounterVerdict { counts, wait_ns: Decision::NEVER, delay_ns: 0 })
+            }
+            Ask::Reserve(cost, within_ns) if cost > 0 => self.reserve(counts, cost, within_ns),
+            _ => Step::Keep(self.look(counts)),
+        }
     }
 
     fn blocked(&self, wait_ns: u64) -> CounterVerdict {
         let place = Place { window: 1, rest_ns: wait_ns, lag_ns: 0 };
-        CounterVerdict { counts: Counts { place, before: 0, current: self.windows.limit }, wait_ns }
+        CounterVerdict { counts: Counts { place, before: 0, current: self.windows.limit }, wait_ns, delay_ns: 0 }
     }
 
     #[inline(always)]
-    fn decision(&self, CounterVerdict { counts, wait_ns }: CounterVerdict) -> Decision {
+    fn decision(&self, CounterVerdict { counts, wait_ns, delay_ns }: CounterVerdict) -> Decision {
         let Counts { place, before, current } = counts;
         let Windows { limit, period_ns, .. } = self.windows;
         let in_sight = match before.checked_mul(place.rest_ns) {
@@ -154,7 +228,7 @@ impl Pure for SlidingCounter {
             limit,
             remaining: limit.saturating_sub(current).saturating_sub(in_sight),
             reset_after_ns: reset_after_ns.min(Decision::NEVER - 1),
-            retry_after_ns: wait_ns,
+            wait_ns: if wait_ns == 0 { delay_ns } else { wait_ns },
         }
     }
 

@@ -46,7 +46,7 @@ pub struct LogOptions {
 }
 
 /// How far a key's log is used, as its ring tells it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// How many stamps still count.
     pub(crate) fresh: u32,
@@ -92,13 +92,13 @@ impl SlidingLog {
 
     /// Returns the decision that a log so used leads to.
     #[inline]
-    pub(crate) fn outcome(&self, allowed: bool, usage: Usage, now: Tick, retry_after_ns: u64) -> Decision {
+    pub(crate) fn outcome(&self, allowed: bool, usage: Usage, now: Tick, wait_ns: u64) -> Decision {
         Decision {
             allowed,
             limit: u64::from(self.limit),
             remaining: u64::from(self.limit.saturating_sub(usage.fresh)),
             reset_after_ns: self.expires_after_ns(usage.newest, now),
-            retry_after_ns,
+            wait_ns,
         }
     }
 }

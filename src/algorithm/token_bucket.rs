@@ -1,8 +1,7 @@
 //! The token bucket, kept as the tick at which it will be full again.
 
-use std::num::NonZeroU64;
-
-use crate::algorithm::{Pure, Step};
+use crate::algorithm::bucket::{Bucket, BucketOptions, BucketVerdict, LONGEST, resolution};
+use crate::algorithm::{Ask, Pure, Step};
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::error::QuotaError;
@@ -33,120 +32,84 @@ use crate::quota::Quota;
 /// ```
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
-    /// The time between two tokens.
-    interval: u64,
-    /// The time in which an empty bucket becomes full.
-    window: u64,
-    /// The parts of a nanosecond in which `interval`, `window` and the word count.
-    parts: u64,
+    pub(super) bucket: Bucket,
+    /// The parts of a nanosecond in which the bucket counts.
+    pub(super) parts: u64,
     /// The last nanosecond that can be counted so.
     last_ns: u64,
-    burst: NonZeroU64,
 }
 
 impl TokenBucket {
-    /// The most parts of a nanosecond that a word may count.
-    const MOST_PARTS: u64 = 64;
-    /// The longest time that `burst - 1` tokens may take to come back.
-    const LONGEST: u64 = 1 << 62;
-
-    /// Works out the constants of a quota.
-    pub(crate) fn new(quota: &Quota) -> Result<Self, QuotaError> {
-        let (interval, parts) = Self::resolution(quota)?;
+    /// Works out the constants of a quota, for a limiter that begins at `start`.
+    pub(crate) fn new(quota: &Quota, options: BucketOptions, start: Tick) -> Result<Self, QuotaError> {
+        let (interval, parts) = resolution(quota)?;
         let burst = quota.burst();
         // Longer than ticks last is as good as for ever.
         let interval = interval.min(Tick::MAX.as_nanos());
-        if u128::from(burst - 1) * u128::from(interval) > u128::from(Self::LONGEST) {
-            return Err(QuotaError::BurstTooLong { burst, most: Self::LONGEST / interval + 1 });
+        if u128::from(burst - 1) * u128::from(interval) > u128::from(LONGEST) {
+            return Err(QuotaError::BurstTooLong { burst, most: LONGEST / interval + 1 });
         }
-        let window = burst.saturating_mul(interval);
-        let burst = NonZeroU64::new(burst).ok_or(QuotaError::ZeroBurst)?;
-        Ok(Self { interval, window, parts, last_ns: Tick::MAX.as_nanos() / parts, burst })
+        let full = Self { bucket: Bucket::new(interval, burst)?, parts, last_ns: (Bucket::LAST - 1) / parts };
+        let bucket = full.bucket.clone().with_initial(options.initial, full.present(start))?;
+        Ok(Self { bucket, ..full })
     }
 
-    /// Returns the time between two tokens and the parts of a nanosecond it is told in.
-    fn resolution(quota: &Quota) -> Result<(u64, u64), QuotaError> {
-        let (limit, period_ns) = (quota.limit(), quota.period_ns());
-        let divisor = greatest_common_divisor(limit, period_ns);
-        let parts = limit / divisor;
-        let fits = |interval: u64| u128::from(quota.burst() - 1) * u128::from(interval) <= u128::from(Self::LONGEST);
-        if parts <= Self::MOST_PARTS && fits(period_ns / divisor) {
-            return Ok((period_ns / divisor, parts));
-        }
-        for parts in [Self::MOST_PARTS, 1] {
-            let scaled = u128::from(period_ns) * u128::from(parts);
-            // A thousand of them to the interval keep the rounding below 0.1 %.
-            match u64::try_from(scaled.div_ceil(u128::from(limit))) {
-                Ok(interval) if interval >= 1_000 && (parts == 1 || fits(interval)) => return Ok((interval, parts)),
-                _ => {}
-            }
-        }
-        Err(QuotaError::RateTooHigh { limit, period_ns })
-    }
-
-    /// Returns a tick in the parts that the word counts.
+    /// Returns a tick as the word counts it.
     #[inline(always)]
-    fn present(&self, now: Tick) -> u64 {
-        if self.parts == 1 { now.as_nanos() } else { now.as_nanos().min(self.last_ns) * self.parts }
+    pub(super) fn present(&self, now: Tick) -> u64 {
+        let now_ns = now.as_nanos().min(self.last_ns);
+        if self.parts == 1 { now_ns + 1 } else { now_ns * self.parts + 1 }
     }
 
     /// Returns a span in whole nanoseconds, rounded up.
     #[inline(always)]
-    fn ns(&self, span: u64) -> u64 {
+    pub(super) fn ns(&self, span: u64) -> u64 {
         if self.parts == 1 { span } else { span.div_ceil(self.parts) }
     }
-}
 
-/// What a step of a bucket finds out, in the parts that its word counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BucketVerdict {
-    /// The time until the bucket is full.
-    ahead: u64,
-    /// The time until the call passes: 0 if it did, [`Decision::NEVER`] if it cannot.
-    wait: u64,
+    /// Returns what is asked with its nanoseconds as the word counts them.
+    pub(super) fn in_parts(&self, ask: Ask) -> Ask {
+        match ask {
+            Ask::Reserve(cost, within_ns) => Ask::Reserve(cost, within_ns.saturating_mul(self.parts)),
+            ask => ask,
+        }
+    }
 }
 
 impl Pure for TokenBucket {
     type Verdict = BucketVerdict;
 
+    fn rested(&self) -> u64 {
+        1
+    }
+
     #[inline(always)]
-    fn step(&self, word: u64, now: Tick, cost: u64) -> Step<BucketVerdict> {
-        let present = self.present(now);
-        let ahead = word.saturating_sub(present);
-        if cost == 0 {
-            return Step::Keep(BucketVerdict { ahead, wait: 0 });
-        }
-        if cost > self.burst.get() {
-            return Step::Keep(BucketVerdict { ahead, wait: Decision::NEVER });
-        }
-        // At most the window, and the rest is below 2^63: nothing overflows.
-        let spent = cost * self.interval;
-        let room = self.window - spent;
-        if ahead > room {
-            return Step::Keep(BucketVerdict { ahead, wait: ahead - room });
-        }
-        let next = present + ahead + spent;
-        let last = Tick::MAX.as_nanos();
-        if next > last && (ahead > 0 || word == last) {
-            // The word counts no further: nothing would flow back any more.
-            return Step::Keep(BucketVerdict { ahead, wait: Decision::NEVER - 1 });
-        }
-        let next = next.min(last);
-        Step::Set(next, BucketVerdict { ahead: ahead + spent, wait: 0 })
+    fn spend(&self, word: u64, now: Tick, cost: u64) -> Step<BucketVerdict> {
+        self.bucket.spend(word, self.present(now), cost)
+    }
+
+    fn adjust(&self, word: u64, now: Tick, ask: Ask) -> Step<BucketVerdict> {
+        self.bucket.adjust(word, self.present(now), self.in_parts(ask))
     }
 
     fn blocked(&self, wait_ns: u64) -> BucketVerdict {
-        BucketVerdict { ahead: self.window, wait: wait_ns.saturating_mul(self.parts).min(Decision::NEVER - 1) }
+        let wait = wait_ns.saturating_mul(self.parts).min(Decision::NEVER - 1);
+        BucketVerdict { ahead: self.bucket.window, wait }
     }
 
     #[inline(always)]
     fn decision(&self, BucketVerdict { ahead, wait }: BucketVerdict) -> Decision {
         Decision {
             allowed: wait == 0,
-            limit: self.burst.get(),
-            remaining: self.window.saturating_sub(ahead) / self.interval,
+            limit: self.bucket.burst.get(),
+            remaining: self.bucket.remaining(ahead),
             reset_after_ns: self.ns(ahead),
-            retry_after_ns: if wait == Decision::NEVER { wait } else { self.ns(wait) },
+            wait_ns: match wait {
+                Decision::NEVER => wait,
+                0 if ahead <= self.bucket.window => 0,
+                0 => self.ns(ahead - self.bucket.window),
+                wait => self.ns(wait),
+            },
         }
     }
 
@@ -156,14 +119,6 @@ impl Pure for TokenBucket {
     }
 }
 
-/// Returns the greatest common divisor of two numbers, neither of which is zero.
-fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -171,7 +126,7 @@ mod tests {
 
     /// Builds the bucket of a quota in notation.
     fn bucket(quota: &str) -> Result<TokenBucket, QuotaError> {
-        TokenBucket::new(&quota.parse().expect("the notation of a quota"))
+        TokenBucket::new(&quota.parse().expect("the notation of a quota"), BucketOptions::default(), Tick::ZERO)
     }
 
     #[test]
@@ -180,7 +135,7 @@ mod tests {
             [("5/10s", 2_000_000_000, 1), ("7/s", 1_000_000_000, 7), ("7/s burst 3", 1_000_000_000, 7), ("1/7ns", 7, 1)]
         {
             let bucket = bucket(quota).expect(quota);
-            assert_eq!((bucket.interval, bucket.parts), (interval, parts), "{quota}");
+            assert_eq!((bucket.bucket.interval, bucket.parts), (interval, parts), "{quota}");
         }
     }
 
@@ -188,7 +143,7 @@ mod tests {
     fn rates_that_no_part_divides_are_rounded_to_the_slow_side() {
         let bucket = bucket("997/s").expect("a rate that is held within 0.1 %");
         assert_eq!(bucket.parts, 64);
-        assert_eq!(bucket.interval, 64_192_578);
+        assert_eq!(bucket.bucket.interval, 64_192_578);
     }
 
     #[test]
@@ -199,7 +154,7 @@ mod tests {
         );
         assert!(bucket("1000000000/s").is_ok(), "one a nanosecond is exact");
         let long = Quota::new(1, Duration::from_secs(86_400)).and_then(|quota| quota.with_burst(1 << 40));
-        let refused = TokenBucket::new(&long.expect("a sound quota")).err();
+        let refused = TokenBucket::new(&long.expect("a sound quota"), BucketOptions::default(), Tick::ZERO).err();
         assert_eq!(
             refused,
             Some(QuotaError::BurstTooLong { burst: 1 << 40, most: (1 << 62) / 86_400_000_000_000 + 1 })
@@ -212,7 +167,7 @@ mod tests {
             let bucket = bucket(quota).expect(quota);
             for now in [Tick::ZERO, Tick::from_nanos(1 << 40), Tick::MAX] {
                 for word in [0, 1, Tick::MAX.as_nanos()] {
-                    if let Step::Set(next, _) = bucket.step(word, now, 1) {
+                    if let Step::Set(next, _) = bucket.spend(word, now, 1) {
                         assert!(next != 0 && next <= Tick::MAX.as_nanos(), "{quota} at {now:?}");
                     }
                 }

@@ -1,6 +1,9 @@
-//! Windows of equal length, one after the other from tick 0 on, and counts that share a word with a window's number.
+//! Windows one after the other, and counts that share a word with a window's number.
 
+use crate::algorithm::calendar::{self, Months};
+use crate::algorithm::fixed_window::{Alignment, WindowOptions};
 use crate::clock::Tick;
+use crate::decision::Decision;
 use crate::error::QuotaError;
 use crate::quota::Quota;
 
@@ -13,15 +16,21 @@ pub(super) struct Windows {
     pub(super) period_ns: u64,
     /// The bits of one count.
     pub(super) bits: u32,
+    /// The highest count that they hold.
+    pub(super) highest: u64,
+    /// How long the first window had been open at tick 0.
+    phase_ns: u64,
     /// The last window that the word can number, which does not end, if ticks go on for longer.
     last: Option<u64>,
     /// The last tick that is told apart from those after it.
     last_ns: u64,
+    /// The calendar, if the windows are its months.
+    months: Option<Months>,
 }
 
 /// Where a tick lies as a word sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     /// The window.
     pub(super) window: u64,
     /// The time until the window ends, counted from its start if the tick lies before that.
@@ -32,29 +41,46 @@ pub(super) struct Place {
 
 impl Windows {
     /// The ticks that can be told apart at least: nine years of them.
-    const LEAST_NS: u64 = 1 << 58;
+    pub(super) const LEAST_NS: u64 = 1 << 58;
 
     /// Divides the word for a quota and so many counts up to its limit.
-    pub(super) fn new(quota: &Quota, counts: u32) -> Result<Self, QuotaError> {
+    pub(super) fn new(quota: &Quota, counts: u32, options: WindowOptions, start: Tick) -> Result<Self, QuotaError> {
         let (limit, period_ns) = (quota.limit(), quota.period_ns());
         if quota.burst() != limit {
             return Err(QuotaError::BurstWithoutBucket { burst: quota.burst(), limit });
         }
-        let most_bits = (63 - width(Self::LEAST_NS / period_ns + 1)) / counts;
-        let bits = width(limit);
-        if bits > most_bits {
-            return Err(QuotaError::LimitTooLarge { limit, most: (1 << most_bits) - 1 });
+        let (phase_ns, months) = match options.alignment {
+            Alignment::Start => (0, None),
+            Alignment::WallClock { utc_offset_seconds } => {
+                let local_ns = calendar::local_ns(utc_offset_seconds, options.tick_zero, start)?;
+                (calendar::phase_ns(local_ns, period_ns)?, None)
+            }
+            Alignment::Month { utc_offset_seconds } => {
+                let local_ns = calendar::local_ns(utc_offset_seconds, options.tick_zero, start)?;
+                (0, Some(Months::new(local_ns, period_ns)?))
+            }
+        };
+        // A month of 28 days is counted on the safe side. What a word has to spare goes to the counts, for debts.
+        let shortest_ns = if months.is_some() { calendar::SHORTEST_MONTH_NS } else { period_ns };
+        let windows = |ns: u64| ns.saturating_add(phase_ns) / shortest_ns + 2;
+        let room = 63 - width(windows(Self::LEAST_NS));
+        if width(limit) > room / counts {
+            return Err(QuotaError::LimitTooLarge { limit, most: (1 << (room / counts)) - 1 });
         }
+        let bits = ((63 - width(windows(Tick::MAX.as_nanos()))) / counts).max(width(limit));
         let numbers = (1 << (63 - counts * bits)) - 1;
-        let last = (numbers < Tick::MAX.as_nanos() / period_ns + 1).then_some(numbers);
-        let last_ns = last.map_or(Tick::MAX.as_nanos(), |last| last * period_ns - 1);
-        Ok(Self { limit, period_ns, bits, last, last_ns })
+        let last = (numbers < windows(Tick::MAX.as_nanos()) - 1).then_some(numbers);
+        let last_ns = last.map_or(Tick::MAX.as_nanos(), |last| last * period_ns - phase_ns - 1);
+        Ok(Self { limit, period_ns, bits, highest: (1 << bits) - 1, phase_ns, last, last_ns, months })
     }
 
     /// Finds a tick, given the window that a word was last charged in, or 0: never before that.
     #[inline(always)]
     pub(super) fn place(&self, charged: u64, now: Tick) -> Place {
-        let now_ns = now.as_nanos().min(self.last_ns);
+        if let Some(months) = &self.months {
+            return months.place(charged, now);
+        }
+        let now_ns = now.as_nanos().min(self.last_ns) + self.phase_ns;
         let start_ns = charged.saturating_sub(1) * self.period_ns;
         if charged > 0 && now_ns < start_ns {
             return Place { window: charged, rest_ns: self.period_ns, lag_ns: start_ns - now_ns };
@@ -69,21 +95,41 @@ impl Windows {
         Place { window, rest_ns: self.period_ns - into_ns, lag_ns: 0 }
     }
 
+    /// Returns the time until the end of the window so many after that of the tick; [`Decision::NEVER`] less one if
+    /// there is no such window.
+    #[inline(always)]
+    pub(super) fn end_ns(&self, place: Place, further: u64) -> u64 {
+        if self.last.is_some_and(|last| place.window.saturating_add(further) >= last) {
+            return Decision::NEVER - 1;
+        }
+        let more_ns = match (further, &self.months) {
+            (0, _) => 0,
+            (_, None) => further.saturating_mul(self.period_ns),
+            (_, Some(months)) => months.span_ns(place.window, further),
+        };
+        place.rest_ns.saturating_add(place.lag_ns).saturating_add(more_ns).min(Decision::NEVER - 1)
+    }
+
     /// Tells whether a window is one in which nothing comes back any more, because no other can be numbered.
     #[inline(always)]
     pub(super) fn is_last(&self, window: u64) -> bool {
         Some(window) == self.last
     }
 
+    /// Tells whether a word can tell this window from those before it.
+    pub(super) fn can_number(&self, window: u64) -> bool {
+        self.last.is_none_or(|last| window <= last)
+    }
+
     /// Returns the lowest of the counts in a word, and the word without it.
     #[inline(always)]
     pub(super) fn split(&self, word: u64) -> (u64, u64) {
-        (word & ((1 << self.bits) - 1), word >> self.bits)
+        (word & self.highest, word >> self.bits)
     }
 }
 
 /// Returns the bits that a number takes.
-fn width(number: u64) -> u32 {
+pub(super) fn width(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
 }
 
@@ -93,7 +139,7 @@ mod tests {
 
     /// Divides a word.
     fn windows(quota: &str, counts: u32) -> Result<Windows, QuotaError> {
-        Windows::new(&quota.parse().expect(quota), counts)
+        Windows::new(&quota.parse().expect(quota), counts, WindowOptions::default(), Tick::ZERO)
     }
 
     #[test]
@@ -139,7 +185,7 @@ mod tests {
     #[test]
     fn a_period_longer_than_ticks_has_one_window() {
         let quota = Quota::new(7, std::time::Duration::from_nanos(u64::MAX)).expect("a sound quota");
-        let windows = Windows::new(&quota, 2).expect("room enough");
+        let windows = Windows::new(&quota, 2, WindowOptions::default(), Tick::ZERO).expect("room enough");
         for now in [Tick::ZERO, Tick::MAX] {
             let place = windows.place(1, now);
             assert_eq!(place, Place { window: 1, rest_ns: u64::MAX - now.as_nanos(), lag_ns: 0 });

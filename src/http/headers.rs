@@ -191,7 +191,7 @@ mod tests {
             limit: 5,
             remaining: 0,
             reset_after_ns: 10_000_000_000,
-            retry_after_ns: retry_after_ms * 1_000_000,
+            wait_ns: retry_after_ms * 1_000_000,
         }
     }
 
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn no_wait_helps_where_none_is_given() {
-        let never = Decision { retry_after_ns: Decision::NEVER, ..denial(0) };
+        let never = Decision { wait_ns: Decision::NEVER, ..denial(0) };
         assert!(!written(never).contains_key("retry-after"));
         assert_eq!(written(never)["ratelimit"], "\"default\";r=0;t=10");
         let allowed = Decision { allowed: true, remaining: 4, reset_after_ns: 1, ..denial(0) };

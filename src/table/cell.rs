@@ -2,7 +2,7 @@
 
 use crossbeam_utils::CachePadded;
 
-use crate::algorithm::Step;
+use crate::algorithm::{Ask, Step};
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::sync::{AtomicU64, Ordering};
@@ -22,13 +22,13 @@ pub(super) unsafe fn charge<A: Resident>(
     _guard: &Guard,
     word: &AtomicU64,
     now: Tick,
-    cost: u64,
+    ask: Ask,
 ) -> Option<A::Verdict> {
     // Acquire: pairs with the Release of the exchange below: what the word names is visible.
     let mut seen = word.load(Ordering::Acquire);
     while seen & FROZEN == 0 {
         // SAFETY: the word was read under the guard, from a place of this owner.
-        let (next, verdict) = match unsafe { algorithm.step(seen, now, cost, heap) } {
+        let (next, verdict) = match unsafe { algorithm.step(seen, now, ask, heap) } {
             Step::Keep(verdict) => return Some(verdict),
             Step::Set(next, verdict) => (next, Some(verdict)),
             Step::Swap(next) => (next, None),
@@ -81,12 +81,23 @@ impl<A: Resident> Cell<A> {
         Self { algorithm, word: CachePadded::new(AtomicU64::new(0)), heap: Heap::new() }
     }
 
+    /// Does what is asked.
+    #[inline(always)]
+    pub(crate) fn apply(&self, guard: &Guard, now: Tick, ask: Ask) -> A::Verdict {
+        // SAFETY: the cell's word is charged with its own algorithm and heap.
+        let verdict = unsafe { charge(&self.algorithm, &self.heap, guard, &self.word, now, ask) };
+        verdict.expect("a word outside segments is never frozen")
+    }
+
     /// Decides about one check.
     #[inline(always)]
     pub(crate) fn check(&self, guard: &Guard, now: Tick, cost: u64) -> Decision {
-        // SAFETY: the cell's word is charged with its own algorithm and heap.
-        let verdict = unsafe { charge(&self.algorithm, &self.heap, guard, &self.word, now, cost) };
-        self.algorithm.decision(verdict.expect("a word outside segments is never frozen"))
+        self.algorithm.decision(self.apply(guard, now, Ask::Spend(cost)))
+    }
+
+    /// Returns the algorithm.
+    pub(crate) fn algorithm(&self) -> &A {
+        &self.algorithm
     }
 
     /// Returns the bytes allocated for what the word names.

@@ -22,6 +22,7 @@ use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
+use crate::algorithm::Ask;
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -89,15 +90,26 @@ impl<A: Resident> Table<A> {
     /// Decides about one check of the key with this identity.
     #[inline(always)]
     pub(crate) fn check(&self, guard: &Guard, id: u64, now: Tick, cost: u64) -> Decision {
+        self.algorithm.decision(self.apply(guard, id, now, Ask::Spend(cost)))
+    }
+
+    /// Does what is asked of the key with this identity.
+    #[inline(always)]
+    pub(crate) fn apply(&self, guard: &Guard, id: u64, now: Tick, ask: Ask) -> A::Verdict {
         let here = match self.current(guard, Self::index(id)).map(|segment| segment.find(id)) {
-            Some(Found::Here(word)) => self.charge(guard, word, now, cost),
+            Some(Found::Here(word)) => self.charge(guard, word, now, ask),
             _ => None,
         };
-        let verdict = match here {
+        match here {
             Some(verdict) => verdict,
-            None => self.check_elsewhere(guard, id, now, cost),
-        };
-        self.algorithm.decision(verdict)
+            None => self.apply_elsewhere(guard, id, now, ask),
+        }
+    }
+
+    /// Returns the algorithm.
+    #[inline(always)]
+    pub(crate) fn algorithm(&self) -> &A {
+        &self.algorithm
     }
 
     /// Begins to fetch the line in which an identity is looked for first.
@@ -108,17 +120,17 @@ impl<A: Resident> Table<A> {
         }
     }
 
-    /// Decides about a key that has no word yet, or whose word is on the move.
+    /// Does what is asked of a key that has no word yet, or whose word is on the move.
     #[cold]
     #[inline(never)]
-    fn check_elsewhere(&self, guard: &Guard, id: u64, now: Tick, cost: u64) -> A::Verdict {
+    fn apply_elsewhere(&self, guard: &Guard, id: u64, now: Tick, ask: Ask) -> A::Verdict {
         let index = Self::index(id);
         let mut segment = self.current_or_first(guard, index);
         let mut may_evict = true;
         loop {
             match segment.find(id) {
                 Found::Here(word) => {
-                    if let Some(verdict) = self.charge(guard, word, now, cost) {
+                    if let Some(verdict) = self.charge(guard, word, now, ask) {
                         return verdict;
                     }
                     let next = self.successor(guard, index, segment, now);
@@ -134,12 +146,12 @@ impl<A: Resident> Table<A> {
                     }
                 }
                 Found::Absent => {
-                    if let Some(verdict) = self.algorithm.unspent(now, cost) {
+                    if let Some(verdict) = self.algorithm.unspent(now, ask) {
                         return verdict;
                     }
                     if !self.insert(guard, index, segment, id, now) {
                         if !may_evict || !self.make_room(guard, index, now) {
-                            return self.check_overflowed(guard, now, cost);
+                            return self.apply_overflowed(guard, now, ask);
                         }
                         may_evict = false;
                     }
@@ -150,9 +162,9 @@ impl<A: Resident> Table<A> {
 
     /// Steps on a word until the step holds; `None` if the word is frozen.
     #[inline(always)]
-    fn charge(&self, guard: &Guard, word: &AtomicU64, now: Tick, cost: u64) -> Option<A::Verdict> {
+    fn charge(&self, guard: &Guard, word: &AtomicU64, now: Tick, ask: Ask) -> Option<A::Verdict> {
         // SAFETY: the table's words are charged with its own algorithm and heap.
-        unsafe { cell::charge(&self.algorithm, &self.heap, guard, word, now, cost) }
+        unsafe { cell::charge(&self.algorithm, &self.heap, guard, word, now, ask) }
     }
 
     /// Tries to give the key a slot in the segment, or changes what stands in the way; `false` if there are too many
@@ -183,15 +195,15 @@ impl<A: Resident> Table<A> {
         has_room
     }
 
-    /// Decides about a key for which there is no room.
-    fn check_overflowed(&self, guard: &Guard, now: Tick, cost: u64) -> A::Verdict {
+    /// Does what is asked of a key for which there is no room.
+    fn apply_overflowed(&self, guard: &Guard, now: Tick, ask: Ask) -> A::Verdict {
         // Relaxed: a statistic.
         self.overflowed.fetch_add(1, Ordering::Relaxed);
         let charged =
-            |cost| self.charge(guard, &self.shared, now, cost).expect("a word outside segments is never frozen");
+            |ask| self.charge(guard, &self.shared, now, ask).expect("a word outside segments is never frozen");
         match self.overflow {
-            Overflow::Share => charged(cost),
-            Overflow::Allow => self.algorithm.unspent(now, 0).unwrap_or_else(|| charged(0)),
+            Overflow::Share => charged(ask),
+            Overflow::Allow => self.algorithm.unspent(now, Ask::Spend(0)).unwrap_or_else(|| charged(Ask::Spend(0))),
             Overflow::Deny => self.algorithm.blocked(Self::OVERFLOW_RETRY_NS),
         }
     }

@@ -1,6 +1,6 @@
 //! What a table asks of the algorithm whose words it keeps.
 
-use crate::algorithm::{Pure, Step};
+use crate::algorithm::{Ask, Pure, Receipt, Step};
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::table::reclaim::Heap;
@@ -19,21 +19,24 @@ pub unsafe trait Resident: Send + Sync + 'static {
     /// Whether words name memory, so that dropping one means something.
     const OWNS_MEMORY: bool;
 
-    /// Decides about one check; a word in `Set` or `Swap` comes with its reference.
+    /// Does what is asked; a word in `Set` or `Swap` comes with its reference.
     ///
     /// # Safety
     ///
     /// `word` is 0 or was read, under a guard that still lives, from a place of the same owner.
-    unsafe fn step(&self, word: u64, now: Tick, cost: u64, heap: &Heap) -> Step<Self::Verdict>;
+    unsafe fn step(&self, word: u64, now: Tick, ask: Ask, heap: &Heap) -> Step<Self::Verdict>;
 
     /// Returns the verdict about a key never seen if that leaves nothing behind.
-    fn unspent(&self, now: Tick, cost: u64) -> Option<Self::Verdict>;
+    fn unspent(&self, now: Tick, ask: Ask) -> Option<Self::Verdict>;
 
     /// Returns the verdict that denies whatever was spent, for so long.
     fn blocked(&self, wait_ns: u64) -> Self::Verdict;
 
     /// Spells a verdict out.
     fn decision(&self, verdict: Self::Verdict) -> Decision;
+
+    /// Returns what must be known to give back what this verdict reserved.
+    fn receipt(&self, verdict: Self::Verdict, cost: u64) -> Receipt;
 
     /// Tells whether the word says nothing any more at `now`.
     ///
@@ -67,31 +70,47 @@ pub unsafe trait Resident: Send + Sync + 'static {
     unsafe fn release(word: u64, heap: &Heap);
 }
 
+/// A verdict with the words around it.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage<V> {
+    verdict: V,
+    before: u64,
+    after: u64,
+}
+
 // SAFETY: the words of a pure algorithm name nothing.
 unsafe impl<A: Pure> Resident for A {
-    type Verdict = A::Verdict;
+    type Verdict = Passage<A::Verdict>;
 
     const OWNS_MEMORY: bool = false;
 
     #[inline(always)]
-    unsafe fn step(&self, word: u64, now: Tick, cost: u64, _heap: &Heap) -> Step<A::Verdict> {
-        Pure::step(self, word, now, cost)
+    unsafe fn step(&self, word: u64, now: Tick, ask: Ask, _heap: &Heap) -> Step<Self::Verdict> {
+        match Pure::step(self, word, now, ask) {
+            Step::Keep(verdict) => Step::Keep(Passage { verdict, before: word, after: word }),
+            Step::Set(next, verdict) => Step::Set(next, Passage { verdict, before: word, after: next }),
+            Step::Swap(next) => Step::Swap(next),
+        }
     }
 
-    fn unspent(&self, now: Tick, cost: u64) -> Option<A::Verdict> {
-        match Pure::step(self, 0, now, cost) {
-            Step::Keep(verdict) => Some(verdict),
+    fn unspent(&self, now: Tick, ask: Ask) -> Option<Self::Verdict> {
+        match Pure::step(self, 0, now, ask) {
+            Step::Keep(verdict) => Some(Passage { verdict, before: 0, after: 0 }),
             Step::Set(..) | Step::Swap(_) => None,
         }
     }
 
-    fn blocked(&self, wait_ns: u64) -> A::Verdict {
-        Pure::blocked(self, wait_ns)
+    fn blocked(&self, wait_ns: u64) -> Self::Verdict {
+        Passage { verdict: Pure::blocked(self, wait_ns), before: 0, after: 0 }
     }
 
     #[inline(always)]
-    fn decision(&self, verdict: A::Verdict) -> Decision {
+    fn decision(&self, Passage { verdict, .. }: Self::Verdict) -> Decision {
         Pure::decision(self, verdict)
+    }
+
+    fn receipt(&self, Passage { before, after, .. }: Self::Verdict, cost: u64) -> Receipt {
+        Receipt { cost, before, after }
     }
 
     #[inline]
