@@ -182,8 +182,9 @@ fn a_wait_of_centuries_saturates() {
             let answers = calls(&limiter, 0, 3, now);
             assert_eq!(answers.iter().map(Decision::is_allowed).collect::<Vec<_>>(), [true, false, false]);
             for answer in &answers[1..] {
-                assert!(answer.retry_after() >= Some(Tick::MAX.since(now)), "{answer:?}");
-                assert!(answer.reset_after() >= Tick::MAX.since(now), "{answer:?}");
+                // A bucket counts ticks from 1: the last two are one to it.
+                assert!(answer.retry_after() >= Some(almost.since(now)), "{answer:?}");
+                assert!(answer.reset_after() >= almost.since(now), "{answer:?}");
             }
             assert_eq!(passed(&limiter, 0, 1, almost), 0);
         }
@@ -415,12 +416,18 @@ fn memory_comes_back_when_a_crowd_has_gone() {
         }
         let full = limiter.stats().bytes;
         assert!(full >= 50_000 * 16, "{full} bytes");
-        for pass in 0..20 {
+        // A thread of another test that was interrupted in a check holds up what is freed, for as long as it does not run.
+        let is_back = |stats: &tollgate::Stats| stats.bytes <= empty + full / 10;
+        for pass in 0..2_000 {
             limiter.sweep_at(at(60_000 + pass));
+            if is_back(&limiter.stats()) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
         }
         let stats = limiter.stats();
         assert_eq!(stats.keys, 0);
-        assert!(stats.bytes <= empty + full / 10, "{} bytes, {empty} when empty, {full} when full", stats.bytes);
+        assert!(is_back(&stats), "{} bytes, {empty} when empty, {full} when full", stats.bytes);
     }
     check(&bucket(read("10/s")));
     check(&log(read("10/s"), false));

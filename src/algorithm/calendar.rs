@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::algorithm::window::Place;
+use crate::algorithm::place::Place;
 use crate::clock::{self, Tick};
 use crate::error::QuotaError;
 

@@ -1,6 +1,6 @@
 //! A count in a window: what fixed windows of every kind share.
 
-use crate::algorithm::window::Place;
+use crate::algorithm::place::Place;
 use crate::algorithm::{Ask, Pure, Step};
 use crate::clock::Tick;
 use crate::decision::Decision;

@@ -1,5 +1,6 @@
 //! The algorithms: pure steps from one word to the next.
 
+mod alignment;
 mod block;
 mod bucket;
 mod calendar;
@@ -8,14 +9,16 @@ mod fixed_window;
 mod interval_bucket;
 mod leaky_bucket;
 mod own_window;
+mod place;
 mod sliding_counter;
 mod sliding_log;
 mod token_bucket;
 mod window;
 
+pub use self::alignment::{Alignment, WindowOptions};
 pub(crate) use self::block::Block;
 pub use self::bucket::BucketOptions;
-pub use self::fixed_window::{Alignment, FixedWindow, WindowOptions};
+pub use self::fixed_window::FixedWindow;
 pub use self::interval_bucket::IntervalBucket;
 pub use self::leaky_bucket::{LeakyBucket, LeakyOptions};
 pub use self::own_window::OwnWindow;

@@ -1,7 +1,8 @@
 //! The fixed window that opens with a key's first request.
 
 use crate::algorithm::counted::Counted;
-use crate::algorithm::window::{Place, Windows, width};
+use crate::algorithm::place::Place;
+use crate::algorithm::window::{Windows, width};
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::error::QuotaError;

@@ -1,7 +1,8 @@
 //! The sliding window counter: two windows, the older one weighed by how much of it is still in sight.
 
-use crate::algorithm::fixed_window::WindowOptions;
-use crate::algorithm::window::{Place, Windows};
+use crate::algorithm::alignment::WindowOptions;
+use crate::algorithm::place::Place;
+use crate::algorithm::window::Windows;
 use crate::algorithm::{Ask, Pure, Step};
 use crate::clock::Tick;
 use crate::decision::Decision;

@@ -1,7 +1,8 @@
 //! Windows one after the other, and counts that share a word with a window's number.
 
+use crate::algorithm::alignment::{Alignment, WindowOptions};
 use crate::algorithm::calendar::{self, Months};
-use crate::algorithm::fixed_window::{Alignment, WindowOptions};
+use crate::algorithm::place::Place;
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::error::QuotaError;
@@ -26,17 +27,6 @@ pub(super) struct Windows {
     last_ns: u64,
     /// The calendar, if the windows are its months.
     months: Option<Months>,
-}
-
-/// Where a tick lies as a word sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The window.
-    pub(super) window: u64,
-    /// The time until the window ends, counted from its start if the tick lies before that.
-    pub(super) rest_ns: u64,
-    /// How far the tick lies before the window: time went backwards.
-    pub(super) lag_ns: u64,
 }
 
 impl Windows {
@@ -67,7 +57,7 @@ impl Windows {
         if width(limit) > room / counts {
             return Err(QuotaError::LimitTooLarge { limit, most: (1 << (room / counts)) - 1 });
         }
-        let bits = ((63 - width(windows(Tick::MAX.as_nanos()))) / counts).max(width(limit));
+        let bits = (63_u32.saturating_sub(width(windows(Tick::MAX.as_nanos()))) / counts).max(width(limit));
         let numbers = (1 << (63 - counts * bits)) - 1;
         let last = (numbers < windows(Tick::MAX.as_nanos()) - 1).then_some(numbers);
         let last_ns = last.map_or(Tick::MAX.as_nanos(), |last| last * period_ns - phase_ns - 1);

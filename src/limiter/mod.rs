@@ -382,7 +382,7 @@ mod tests {
     fn a_limiter_can_be_shared_among_threads_whatever_its_key() {
         fn assert_shareable<T: Send + Sync + Clone + fmt::Debug + 'static>() {}
         assert_shareable::<Limiter<str>>();
-        assert_shareable::<Limiter<std::rc::Rc<u8>, crate::SlidingLog>>();
+        assert_shareable::<Limiter<std::rc::Rc<u8>, crate::algorithm::SlidingLog>>();
     }
 
     #[test]

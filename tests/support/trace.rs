@@ -220,7 +220,8 @@ fn last_of_bucket(quota: &Quota) -> Tick {
     let (interval, parts) = resolution(quota).expect("a quota that can be held");
     // A burst of one may wait for ever all the same: a saturated word denies until the very last tick.
     let burst = if quota.burst() == 1 { parts } else { interval * u128::from(quota.burst()) };
-    let last = u128::from(Tick::MAX.as_nanos()).saturating_sub(burst) / parts;
+    // The word counts from 1.
+    let last = u128::from(Tick::MAX.as_nanos() - 1).saturating_sub(burst) / parts;
     Tick::from_nanos(last.try_into().expect("it is below the last tick"))
 }
 
