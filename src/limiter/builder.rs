@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::algorithm::Block;
 use crate::algorithm::{
-    Alignment, BucketOptions, FixedWindow, IntervalBucket, LeakyBucket, LeakyOptions, LogOptions, SlidingLog,
-    TokenBucket, WindowOptions,
+    Alignment, BucketOptions, FixedWindow, LeakyBucket, LeakyOptions, LogOptions, SlidingLog, TokenBucket,
+    WindowOptions,
 };
 use crate::clock::Clock;
 use crate::count::Counts;
@@ -178,7 +178,7 @@ impl<K: ?Sized, A: Algorithm, S> Builder<K, A, S> {
     }
 }
 
-impl<K: ?Sized, S> Builder<K, TokenBucket, S> {
+impl<K: ?Sized, A: Algorithm<Options = BucketOptions>, S> Builder<K, A, S> {
     /// Sets how many tokens every bucket holds when the limiter is built: fewer than the burst keep a restart from
     /// letting everybody's burst through at once.
     ///
@@ -193,30 +193,6 @@ impl<K: ?Sized, S> Builder<K, TokenBucket, S> {
     ///
     /// let clock = ManualClock::new().clock();
     /// let limiter: Limiter<u64, TokenBucket> = Limiter::builder("10/s".parse()?).clock(clock).initial(0).build()?;
-    /// assert_eq!(limiter.peek_at(&7, Tick::ZERO).remaining(), 0);
-    /// assert_eq!(limiter.peek_at(&8, Tick::ZERO + Duration::from_secs(1)).remaining(), 10);
-    /// # Ok::<(), tollgate::QuotaError>(())
-    /// ```
-    pub fn initial(self, tokens: u64) -> Self {
-        Self { options: BucketOptions { initial: Some(tokens) }, ..self }
-    }
-}
-
-impl<K: ?Sized, S> Builder<K, IntervalBucket, S> {
-    /// Sets how many tokens every bucket holds when the limiter is built: fewer than the burst keep a restart from
-    /// letting everybody's burst through at once.
-    ///
-    /// A key that is first seen later has what would have come back by then, so that forgetting an idle key makes no
-    /// difference. More than the burst is refused when the limiter is built.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use tollgate::{IntervalBucket, Limiter, ManualClock, Tick};
-    ///
-    /// let clock = ManualClock::new().clock();
-    /// let limiter: Limiter<u64, IntervalBucket> = Limiter::builder("10/s".parse()?).clock(clock).initial(0).build()?;
     /// assert_eq!(limiter.peek_at(&7, Tick::ZERO).remaining(), 0);
     /// assert_eq!(limiter.peek_at(&8, Tick::ZERO + Duration::from_secs(1)).remaining(), 10);
     /// # Ok::<(), tollgate::QuotaError>(())
