@@ -205,15 +205,19 @@ impl<'g> RingRef<'g> {
     }
 
     /// Counts the stamps after `edge`, the last of which is `newest`; a claimed slot that is not written yet counts.
+    /// Counting begins at the tail if `from_tail` says that no stamp lies ahead.
     #[inline(always)]
-    fn count_fresh(self, head: Position, edge: Stamp, newest: Stamp) -> u32 {
+    fn count_fresh(self, head: Position, edge: Stamp, newest: Stamp, from_tail: bool) -> u32 {
         if newest <= edge {
             return 0;
         }
-        // Acquire: pairs with the Release of `claim`: who sees the tail sees the stamp that made it so.
-        let tail = Position::read(self.ring.tail.load(Ordering::Acquire));
         let capacity = self.ring.capacity;
-        let count = tail.distance(head, capacity);
+        let count = if from_tail {
+            // Acquire: pairs with the Release of `claim`: who sees the tail sees the stamp that made it so.
+            Position::read(self.ring.tail.load(Ordering::Acquire)).distance(head, capacity)
+        } else {
+            capacity
+        };
         let first = head.lap_before().after(capacity - count, capacity);
         count - self.count_expired(first, count, edge)
     }
@@ -264,16 +268,16 @@ impl<'g> RingRef<'g> {
         }
     }
 
-    /// Returns the stamps after `edge` of this closed ring, oldest first.
-    fn stamps(self, head: Position, edge: Stamp, now: Stamp) -> Vec<Stamp> {
+    /// Returns the stamps of this closed ring, oldest first.
+    fn stamps(self, head: Position, now: Stamp) -> Vec<Stamp> {
         let capacity = self.ring.capacity;
         let oldest = head.lap_before();
-        // A slot that its owner has yet to write is fresh: take it as written now.
-        let mut newest = edge;
+        let mut newest = Stamp::NEVER;
         let mut stamps = Vec::new();
         for j in 0..capacity {
+            // A slot that its owner has yet to write is fresh: take it as written now.
             newest = newest.max(self.read(oldest.after(j, capacity)).unwrap_or(now));
-            if newest > edge {
+            if newest > Stamp::NEVER {
                 stamps.push(newest);
             }
         }
@@ -363,9 +367,9 @@ impl SlidingLog {
         };
         let position = Position::read(head);
         let stamp = self.present(ring, position, now);
-        let edge = self.edge(stamp.tick());
+        let edge = self.edge(now);
         let newest = ring.read(ring.before(position)).unwrap_or(stamp);
-        let fresh = ring.count_fresh(position, edge, newest);
+        let fresh = ring.count_fresh(position, edge, newest, newest <= Stamp::at(now));
         let usage = Usage { fresh, newest: if fresh == 0 { Stamp::NEVER } else { newest } };
         let still = |decision| {
             if ring.is_still(head) { Outcome::Decided(LogVerdict { decision, stamp }) } else { Outcome::Raced }
@@ -417,7 +421,7 @@ impl SlidingLog {
         let (position, capacity) = (Position::read(head), ring.ring.capacity);
         let edge = self.edge(due.tick());
         let newest = ring.read(ring.before(position)).unwrap_or(due);
-        let fresh = ring.count_fresh(position, edge, newest).saturating_add(n);
+        let fresh = ring.count_fresh(position, edge, newest, false).saturating_add(n);
         if capacity < self.limit && fresh > capacity {
             return Outcome::TooSmall;
         }
@@ -431,7 +435,8 @@ impl SlidingLog {
                 Outcome::Raced
             };
         }
-        if !ring.claim(head, n, due, fresh) {
+        // Who comes before it is due counts all there is.
+        if !ring.claim(head, n, due, capacity) {
             return Outcome::Raced;
         }
         let delay_ns = due.tick().as_nanos().saturating_sub(now.as_nanos());
@@ -456,17 +461,18 @@ impl SlidingLog {
             }
         }
         let position = Position::read(ring.head().0);
-        let mut stamps = ring.stamps(position, edge, present);
+        let mut stamps = ring.stamps(position, present);
         let (wanted, only) = match ask {
             Ask::Cancel(Receipt { cost, after, .. }) => (cost, Some(Stamp(after))),
             Ask::Refund(cost) => (cost, None),
             Ask::Spend(_) | Ask::Charge(_) | Ask::Reserve(..) => (0, None),
         };
         let end = only.map_or(stamps.len(), |only| stamps.partition_point(|stamp| *stamp <= only));
-        let begin = only.map_or(0, |only| stamps.partition_point(|stamp| *stamp < only));
+        let begin = only.map_or(edge, |only| edge.max(Stamp(only.0.saturating_sub(1))));
+        let begin = stamps.partition_point(|stamp| *stamp <= begin).min(end);
         let begin = begin.max(end.saturating_sub(usize::try_from(wanted).unwrap_or(usize::MAX)));
         let displaced = stamps.drain(begin..end).map(|stamp| Stamp(stamp.0.saturating_sub(self.period_ns)));
-        let displaced: Vec<Stamp> = displaced.filter(|stamp| *stamp > edge).collect();
+        let displaced: Vec<Stamp> = displaced.filter(|stamp| *stamp > Stamp::NEVER).collect();
         stamps.extend(displaced);
         stamps.sort_unstable();
         Step::Set(RingRef::holding(&stamps, 0, self.limit, heap).word(), self.holding(&stamps, now))
@@ -475,7 +481,7 @@ impl SlidingLog {
     /// Returns the verdict of a look at a log with these stamps.
     fn holding(&self, stamps: &[Stamp], now: Tick) -> LogVerdict {
         let newest = stamps.last().copied().unwrap_or(Stamp::NEVER);
-        let edge = self.edge(Stamp::at(now).max(newest).tick());
+        let edge = self.edge(now);
         let fresh = stamps.iter().filter(|stamp| **stamp > edge).count() as u32;
         let usage = Usage { fresh, newest: if fresh == 0 { Stamp::NEVER } else { newest } };
         LogVerdict { decision: self.outcome(true, usage, now, 0), stamp: Stamp::NEVER }
@@ -540,8 +546,7 @@ unsafe impl Resident for SlidingLog {
             let (head, is_closed) = ring.head();
             if is_closed {
                 let position = Position::read(head);
-                let stamp = Stamp::at(now);
-                let stamps = ring.stamps(position, self.edge(now), stamp);
+                let stamps = ring.stamps(position, Stamp::at(now));
                 return Step::Swap(RingRef::holding(&stamps, self.room_for(ask), self.limit, heap).word());
             }
             match self.try_spend(ring, head, now, ask) {

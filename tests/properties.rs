@@ -13,11 +13,11 @@ use proptest::test_runner::FileFailurePersistence;
 use tollgate::{Address, Algorithm, Decision, Limiter, Overflow, Quota, SlidingLog, Tick};
 
 use support::quotas::{
-    any_quota, bucket_quota, exact_quota, log_quota, magnitudes, quota, rounded_quota, window_quota,
+    any_quota, bucket_quota, call_quota, exact_quota, log_quota, magnitudes, quota, rounded_quota, window_quota,
 };
 use support::trace::{
-    Event, KEYS, Op, Raw, Scale, Sweeps, bucket, counter, fixed, interval, log, play, play_bucket, play_counter,
-    play_fixed, play_log, resolution, still,
+    Event, KEYS, Op, Raw, Scale, Sweeps, bucket, counter, fixed, interval, log, play, play_all_calls, play_bucket,
+    play_counter, play_fixed, play_log, resolution, still,
 };
 
 /// Returns the settings of one property, with its failures kept beside this file.
@@ -235,6 +235,13 @@ proptest! {
         quota in rounded_quota(), sweeps in unseen_sweeps(), trace in trace(80),
     ) {
         play_bucket(quota, sweeps, &trace).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn every_call_of_every_algorithm_decides_as_exact_arithmetic_does(
+        quota in call_quota(), choice in 0..12u8, sweeps in unseen_sweeps(), trace in trace(120),
+    ) {
+        play_all_calls(quota, choice, sweeps, &trace).map_err(TestCaseError::fail)?;
     }
 
     #[test]

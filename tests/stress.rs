@@ -13,7 +13,7 @@ use tollgate::{
     SlidingCounter, SlidingLog, Tick, TokenBucket,
 };
 
-use support::oracle::{Oracle, Rule};
+use support::oracle::{Call, Oracle, Rule};
 use support::quotas::quota;
 use support::trace::{bucket_rule, counter_rule, fixed_rule, log_rule};
 
@@ -275,7 +275,8 @@ fn keys_that_come_and_go_are_decided_as_by_one_thread() {
                 });
                 let now = limiter.now().as_nanos();
                 for key in (0..KEYS).filter(|key| touched(*key)) {
-                    let must = (0..CALLS * THREADS as u64).filter(|_| oracle.check(key, 1, now).allowed).count();
+                    let must =
+                        (0..CALLS * THREADS as u64).filter(|_| oracle.call(key, Call::Check(1), now).allowed).count();
                     let sum: u64 = allowed.iter().map(|of_thread| of_thread[key as usize]).sum();
                     assert_eq!(sum, must as u64, "key {key} in phase {phase} at {now}");
                 }

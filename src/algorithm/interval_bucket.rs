@@ -81,23 +81,37 @@ impl IntervalBucket {
         let periods = tokens.div_ceil(self.limit);
         periods.saturating_mul(self.period_ns).saturating_sub(into_ns).min(Decision::NEVER - 1)
     }
+
+    /// Returns the time until a debt is paid off.
+    #[inline(always)]
+    fn debt_ns(&self, IntervalVerdict { ahead, into_ns, .. }: IntervalVerdict) -> u64 {
+        self.ns(ahead.saturating_sub(self.bucket.window), into_ns)
+    }
+
+    /// Tells the wait of a step in nanoseconds.
+    #[inline(always)]
+    fn timed(&self, step: Step<BucketVerdict>, into_ns: u64) -> Step<IntervalVerdict> {
+        let timed = |BucketVerdict { ahead, wait }| {
+            let wait_ns = if wait == Decision::NEVER { wait } else { self.ns(wait, into_ns) };
+            IntervalVerdict { ahead, into_ns, wait_ns }
+        };
+        match step {
+            Step::Keep(verdict) => Step::Keep(timed(verdict)),
+            Step::Set(next, verdict) => Step::Set(next, timed(verdict)),
+            Step::Swap(next) => Step::Swap(next),
+        }
+    }
 }
 
-/// What a step of a bucket finds out, and how far in its period.
+/// What a step of a bucket finds out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntervalVerdict {
-    tokens: BucketVerdict,
+    /// The tokens until the bucket is full; more than the burst in debt.
+    ahead: u64,
+    /// How far in its period.
     into_ns: u64,
-}
-
-/// Adds to a step how far in its period it was.
-#[inline(always)]
-fn timed(step: Step<BucketVerdict>, into_ns: u64) -> Step<IntervalVerdict> {
-    match step {
-        Step::Keep(tokens) => Step::Keep(IntervalVerdict { tokens, into_ns }),
-        Step::Set(next, tokens) => Step::Set(next, IntervalVerdict { tokens, into_ns }),
-        Step::Swap(next) => Step::Swap(next),
-    }
+    /// The time until the call passes: 0 if it did, [`Decision::NEVER`] if it cannot.
+    wait_ns: u64,
 }
 
 impl Pure for IntervalBucket {
@@ -110,46 +124,39 @@ impl Pure for IntervalBucket {
     #[inline(always)]
     fn spend(&self, word: u64, now: Tick, cost: u64) -> Step<IntervalVerdict> {
         let (present, into_ns) = self.present(now);
-        timed(self.bucket.spend(word, present, cost), into_ns)
+        self.timed(self.bucket.spend(word, present, cost), into_ns)
     }
 
     fn adjust(&self, word: u64, now: Tick, ask: Ask) -> Step<IntervalVerdict> {
         let (present, into_ns) = self.present(now);
-        let ask = match ask {
-            // What comes back within that time.
-            Ask::Reserve(cost, within_ns) => {
-                let periods = within_ns.saturating_add(into_ns) / self.period_ns;
-                Ask::Reserve(cost, periods.saturating_mul(self.limit))
-            }
-            ask => ask,
+        let Ask::Reserve(cost, within_ns) = ask else {
+            return self.timed(self.bucket.adjust(word, present, ask), into_ns);
         };
-        timed(self.bucket.adjust(word, present, ask), into_ns)
+        let BucketVerdict { ahead, .. } = match self.bucket.spend(word, present, 0) {
+            Step::Keep(verdict) | Step::Set(_, verdict) => verdict,
+            Step::Swap(_) => BucketVerdict { ahead: 0, wait: 0 },
+        };
+        match self.timed(self.bucket.adjust(word, present, Ask::Reserve(cost, u64::MAX)), into_ns) {
+            Step::Set(_, booked) if self.debt_ns(booked) > within_ns => {
+                Step::Keep(IntervalVerdict { ahead, into_ns, wait_ns: self.debt_ns(booked) - within_ns })
+            }
+            step => step,
+        }
     }
 
     fn blocked(&self, wait_ns: u64) -> IntervalVerdict {
-        // The wait is told in periods: the time into the present one makes up for the rest.
-        let periods = wait_ns.div_ceil(self.period_ns);
-        let into_ns = periods.saturating_mul(self.period_ns).saturating_sub(wait_ns);
-        let wait = periods.saturating_mul(self.limit).clamp(1, Decision::NEVER - 1);
-        IntervalVerdict { tokens: BucketVerdict { ahead: self.bucket.window, wait }, into_ns }
+        IntervalVerdict { ahead: self.bucket.window, into_ns: 0, wait_ns }
     }
 
     #[inline(always)]
-    fn decision(
-        &self,
-        IntervalVerdict { tokens: BucketVerdict { ahead, wait }, into_ns }: IntervalVerdict,
-    ) -> Decision {
-        let debt = ahead.saturating_sub(self.bucket.window);
+    fn decision(&self, verdict: IntervalVerdict) -> Decision {
+        let IntervalVerdict { ahead, into_ns, wait_ns } = verdict;
         Decision {
-            allowed: wait == 0,
+            allowed: wait_ns == 0,
             limit: self.bucket.burst.get(),
             remaining: self.bucket.window.saturating_sub(ahead),
             reset_after_ns: self.ns(ahead, into_ns),
-            wait_ns: match wait {
-                Decision::NEVER => wait,
-                0 => self.ns(debt, into_ns),
-                wait => self.ns(wait, into_ns),
-            },
+            wait_ns: if wait_ns == 0 { self.debt_ns(verdict) } else { wait_ns },
         }
     }
 

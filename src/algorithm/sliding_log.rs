@@ -9,7 +9,7 @@ use crate::quota::Quota;
 ///
 /// Each key keeps the ticks of its last requests in a ring of at most `limit` stamps of 8 bytes, which starts small
 /// and grows as it is used. A stamp of age `period` no longer counts. A request whose tick lies before the key's
-/// newest stamp counts as made at that stamp.
+/// newest stamp is recorded with that stamp.
 ///
 /// # Cost
 ///

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use crate::algorithm::Block;
 use crate::algorithm::{
-    Alignment, BucketOptions, FixedWindow, LeakyBucket, LeakyOptions, LogOptions, SlidingLog, TokenBucket,
-    WindowOptions,
+    Alignment, BucketOptions, FixedWindow, LeakyBucket, LeakyOptions, LogOptions, SlidingLog, WindowOptions,
 };
 use crate::clock::Clock;
 use crate::count::Counts;

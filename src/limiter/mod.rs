@@ -25,7 +25,7 @@ use crate::key::KeyState;
 use crate::quota::Quota;
 use crate::sweep::Sweep;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
-use crate::table::{Guard, SEGMENTS, Table, enter};
+use crate::table::{Guard, Resident, SEGMENTS, Table, enter};
 
 /// Limits each of many keys to the same quota, without locks.
 ///
@@ -327,7 +327,8 @@ impl<A: Algorithm, S> Inner<A, S> {
     fn denial(&self, guard: &Guard, id: u64, now: Tick) -> Option<Decision> {
         let wait_ns = self.blocks.check(guard, id, now, 0).wait_ns;
         let algorithm = self.table.algorithm();
-        (wait_ns > 0).then(|| algorithm.decision(algorithm.blocked(wait_ns)))
+        let denial = algorithm.decision(algorithm.blocked(wait_ns));
+        (wait_ns > 0).then_some(Decision { reset_after_ns: wait_ns, wait_ns, ..denial })
     }
 
     /// Counts a decision about anything but a look.

@@ -74,6 +74,14 @@ pub(crate) fn window_quota() -> impl Strategy<Value = Quota> {
     prop_oneof![4 => everyday.prop_map(|(limit, unit, n)| quota(limit, unit * n, limit)), 1 => short, 1 => long]
 }
 
+/// Returns quotas of every algorithm, with bursts of their own for buckets.
+pub(crate) fn call_quota() -> impl Strategy<Value = Quota> {
+    let limit = prop_oneof![4 => 1..=9u64, 2 => 10..=70u64];
+    let short = (1..=3u64, 1_000..=9_000u64).prop_map(|(limit, period)| (limit, period));
+    let everyday = (limit, select(&EVERYDAY[..7]), 1..=10u64).prop_map(|(limit, unit, n)| (limit, unit * n));
+    (prop_oneof![4 => everyday, 1 => short], 1..=40u64).prop_map(|((limit, period), burst)| quota(limit, period, burst))
+}
+
 /// Returns quotas that a log holds.
 pub(crate) fn log_quota() -> impl Strategy<Value = Quota> {
     let limit = prop_oneof![4 => 1..=9u64, 2 => 10..=70u64, 1 => 71..=300u64];

@@ -1,13 +1,14 @@
 //! Lists of operations, played to a limiter and to the oracle.
 
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use tollgate::{
-    Algorithm, Builder, Clock, Decision, FixedWindow, Limiter, ManualClock, Quota, SlidingCounter, SlidingLog, Tick,
-    TokenBucket,
+    Algorithm, Builder, Clock, Decision, FixedWindow, IntervalBucket, LeakyBucket, Limiter, ManualClock, OwnWindow,
+    Quota, Reservation, SlidingCounter, SlidingLog, Tick, TokenBucket,
 };
 
-use super::oracle::{Oracle, Rule, Verdict};
+use super::oracle::{Booking, Call, Oracle, Rule, Verdict};
 
 /// An operation in the form that generators make: what to do, to which key, and how much.
 pub(crate) type Raw = (u8, u8, u64);
@@ -23,6 +24,10 @@ pub(crate) const EVICT_MARGIN_NS: u64 = 1_000_000_000;
 pub(crate) enum Op {
     /// A call, or a peek if the cost is zero.
     Check { key: u64, cost: u64 },
+    /// Any other call.
+    Adjust { key: u64, call: Call },
+    /// The oldest reservation that stands is given back.
+    Cancel,
     /// Time goes on by so many nanoseconds.
     Forward(u64),
     /// Time steps back by so many nanoseconds.
@@ -54,6 +59,8 @@ pub(crate) struct Scale {
     period_ns: u64,
     sweeps: Sweeps,
     last: Tick,
+    /// Whether there are other calls than checks.
+    adjusts: bool,
 }
 
 impl Scale {
@@ -77,7 +84,12 @@ impl Scale {
     pub(crate) fn new(quota: &Quota, sweeps: Sweeps, last: Tick) -> Self {
         let period_ns = u64::try_from(quota.period().as_nanos()).expect("a period fits");
         let interval_ns = period_ns.div_ceil(quota.limit());
-        Self { limit: quota.burst(), interval_ns, period_ns, sweeps, last }
+        Self { limit: quota.burst(), interval_ns, period_ns, sweeps, last, adjusts: false }
+    }
+
+    /// Has the traces make every call there is.
+    pub(crate) fn with_all_calls(self) -> Self {
+        Self { adjusts: true, ..self }
     }
 
     /// Returns the last tick of traces.
@@ -85,10 +97,37 @@ impl Scale {
         self.last
     }
 
+    /// Reads a raw operation that is no check.
+    fn adjustment(&self, kind: u8, key: u64, amount: u64) -> Op {
+        let cost = amount % self.limit.saturating_add(2);
+        let within = match amount % 5 {
+            0 => 0,
+            1 => self.interval_ns.saturating_mul(3),
+            2 => self.period_ns,
+            3 => amount % self.period_ns.saturating_mul(3),
+            _ => u64::MAX,
+        };
+        let call = match kind % 16 {
+            0..=2 => Call::Refund(cost),
+            3 | 4 => Call::Charge(cost),
+            5 => Call::Charge(1),
+            6 => Call::Refund(amount),
+            7 => Call::Reset,
+            8 => Call::Block(amount % self.period_ns.saturating_mul(2)),
+            9..=11 => Call::Reserve(1, within),
+            12 | 13 => Call::Reserve(cost, within),
+            _ => return Op::Cancel,
+        };
+        Op::Adjust { key, call }
+    }
+
     /// Reads a raw operation.
     pub(crate) fn op(&self, (kind, key, amount): Raw) -> Op {
         let key = u64::from(key) % KEYS;
         let around = |ns: u64| Op::Forward(ns.saturating_add(amount % 3).saturating_sub(1));
+        if self.adjusts && kind >= 126 {
+            return self.adjustment(kind, key, amount);
+        }
         match kind % 21 {
             0..=5 => Op::Check { key, cost: 1 },
             6 | 7 => Op::Check { key, cost: amount % self.limit.saturating_add(2) },
@@ -116,6 +155,8 @@ pub(crate) struct Event {
     pub(crate) op: Op,
     pub(crate) now: Tick,
     pub(crate) decision: Option<Decision>,
+    /// The operation that made the reservation which this one cancelled.
+    pub(crate) cancelled: Option<usize>,
 }
 
 /// Plays a trace to a limiter, shows each operation to `visit`, and returns the tick at its end.
@@ -126,11 +167,22 @@ pub(crate) fn play<A: Algorithm>(
     mut visit: impl FnMut(Event),
 ) -> Tick {
     let (mut now, mut latest, mut crowd) = (Tick::ZERO, Tick::ZERO, KEYS);
+    let mut reservations = VecDeque::new();
     for (idx, raw) in trace.iter().enumerate() {
         let op = scale.op(*raw);
-        let mut decision = None;
+        let (mut decision, mut cancelled) = (None, None);
         match op {
             Op::Check { key, cost } => decision = Some(limiter.check_n_at(&key, cost, now)),
+            Op::Adjust { key, call } => {
+                let reserved = adjust(limiter, key, call, now, &mut decision);
+                reservations.extend(reserved.map(|reservation| (idx, reservation)));
+            }
+            Op::Cancel => {
+                if let Some((idx, reservation)) = reservations.pop_front() {
+                    reservation.cancel_at(now);
+                    cancelled = Some(idx);
+                }
+            }
             Op::Forward(ns) => now = scale.last.min(now + Duration::from_nanos(ns)),
             Op::Back(ns) => {
                 now = now - Duration::from_nanos(ns);
@@ -152,9 +204,31 @@ pub(crate) fn play<A: Algorithm>(
         if scale.sweeps == Sweeps::Always {
             limiter.sweep_at(now);
         }
-        visit(Event { idx, op, now, decision });
+        visit(Event { idx, op, now, decision, cancelled });
     }
     now
+}
+
+/// Makes a call that is no check, and says what it answered and reserved.
+fn adjust<'a, A: Algorithm>(
+    limiter: &'a Limiter<u64, A>,
+    key: u64,
+    call: Call,
+    now: Tick,
+    decision: &mut Option<Decision>,
+) -> Option<Reservation<'a, A>> {
+    match call {
+        Call::Check(cost) => *decision = Some(limiter.check_n_at(&key, cost, now)),
+        Call::Charge(cost) => *decision = Some(limiter.charge_at(&key, cost, now)),
+        Call::Refund(cost) => *decision = Some(limiter.refund_at(&key, cost, now)),
+        Call::Reset => limiter.reset_at(&key, now),
+        Call::Block(span_ns) => assert!(limiter.block_at(&key, Duration::from_nanos(span_ns), now)),
+        Call::Reserve(cost, within_ns) => {
+            let reserved = limiter.reserve_at(&key, cost, Duration::from_nanos(within_ns), now);
+            return reserved.map_err(|denial| *decision = Some(denial)).ok();
+        }
+    }
+    None
 }
 
 /// Plays a trace to a limiter and the oracle and tells where they first differ.
@@ -166,16 +240,35 @@ fn compare<A: Algorithm>(
 ) -> Result<(), String> {
     let mut told = String::new();
     let mut differs = None;
+    let mut bookings: HashMap<usize, Booking> = HashMap::new();
     play(limiter, scale, trace, |event| {
         if differs.is_some() {
             return;
         }
         told += &format!("\n  {:>3}  at {:>20}  {:?}", event.idx, event.now.as_nanos(), event.op);
-        if let (Op::Check { key, cost }, Some(decision)) = (event.op, event.decision) {
-            let verdict = oracle.check(key, cost, event.now.as_nanos());
-            if !agree(&decision, &verdict, event.now, scale.last) {
-                differs = Some(format!("is {decision:?}\n  but must be {verdict:?}\n  for {:?}", limiter.quota()));
+        let now_ns = event.now.as_nanos();
+        let (key, call) = match event.op {
+            Op::Check { key, cost } => (key, Call::Check(cost)),
+            Op::Adjust { key, call } => (key, call),
+            Op::Cancel => {
+                if let Some(booking) = event.cancelled.and_then(|idx| bookings.remove(&idx)) {
+                    oracle.cancel(&booking, now_ns);
+                }
+                return;
             }
+            _ => return,
+        };
+        let (verdict, booking) = oracle.book(key, call, now_ns);
+        if matches!(call, Call::Reserve(..)) && verdict.allowed {
+            bookings.insert(event.idx, booking);
+        }
+        let is_silent = matches!(call, Call::Reset | Call::Block(_) | Call::Reserve(..));
+        let same = event.decision.map_or(is_silent && verdict.allowed | matches!(call, Call::Block(_)), |decision| {
+            agree(&decision, &verdict, event.now, scale.last)
+        });
+        if !same {
+            let (is, quota) = (event.decision, limiter.quota());
+            differs = Some(format!("is {is:?}\n  but must be {verdict:?}\n  for {quota:?}"));
         }
     });
     differs.map_or(Ok(()), |what| Err(format!("{told}\n  {what}")))
@@ -188,6 +281,7 @@ fn agree(decision: &Decision, verdict: &Verdict, now: Tick, last: Tick) -> bool 
     decision.is_allowed() == verdict.allowed
         && u128::from(decision.remaining()) == verdict.remaining
         && same(decision.reset_after(), verdict.reset_after_ns)
+        && same(decision.delay(), verdict.delay_ns)
         && match (decision.retry_after(), verdict.retry_after_ns) {
             (Some(is), Some(must)) => same(is, must),
             (is, must) => is.is_none() && must.is_none(),
@@ -269,7 +363,8 @@ pub(crate) fn play_counter(quota: Quota, sweeps: Sweeps, trace: &[Raw]) -> Resul
 /// Returns what a bucket must do.
 pub(crate) fn bucket_rule(quota: &Quota) -> Rule {
     let (interval, scale) = resolution(quota).expect("a quota that can be held");
-    Rule::Bucket { interval, scale, burst: quota.burst().into() }
+    let burst = quota.burst().into();
+    Rule::Bucket { interval, scale, burst, initial: burst, queue: None }
 }
 
 /// Returns what a log must do.
@@ -310,4 +405,54 @@ pub(crate) fn play_bucket(quota: Quota, sweeps: Sweeps, trace: &[Raw]) -> Result
 pub(crate) fn play_log(quota: Quota, sweeps: Sweeps, count_denied: bool, trace: &[Raw]) -> Result<(), String> {
     let oracle = Oracle::new(log_rule(&quota, count_denied));
     compare(&log(quota, count_denied), &oracle, &Scale::of_log(&quota, sweeps), trace)
+}
+
+/// Returns a scale that ends so early that no debt of a trace fills a word, and makes every call; `None` for quotas whose
+/// bursts are too long for that.
+fn every_call(quota: &Quota, sweeps: Sweeps) -> Option<Scale> {
+    let (interval, parts) = resolution(quota)?;
+    let burst = interval * u128::from(quota.burst());
+    // A trace has some hundred calls, each of at most a burst and one.
+    (parts <= 64 && burst < 1 << 50 && quota.period().as_nanos() < 1 << 52)
+        .then(|| Scale::new(quota, sweeps, Tick::from_nanos(1 << 56)).with_all_calls())
+}
+
+/// Plays a trace of every call to the algorithm of this number and to the oracle, unless a debt of the trace would be more
+/// than its word holds. Twelve numbers make a difference.
+pub(crate) fn play_all_calls(quota: Quota, choice: u8, sweeps: Sweeps, trace: &[Raw]) -> Result<(), String> {
+    let Some(scale) = every_call(&quota, sweeps) else { return Ok(()) };
+    let (limit, period_ns, burst) = (u128::from(quota.limit()), quota.period().as_nanos(), u128::from(quota.burst()));
+    let even = quota.with_burst(quota.limit()).expect("a limit is a burst");
+    let even_scale = Scale { limit: quota.limit(), ..scale };
+    let (interval, parts) = resolution(&quota).expect("it was held above");
+    let bucket = |initial, queue| Oracle::new(Rule::Bucket { interval, scale: parts, burst, initial, queue });
+    let leaky = |undelayed: u64| still(Limiter::<u64, LeakyBucket>::builder(quota).queue(undelayed));
+    match choice % 12 {
+        0 => compare(&self::bucket(quota), &bucket(burst, None), &scale, trace),
+        1 => compare(&still(Limiter::<u64, TokenBucket>::builder(quota).initial(0)), &bucket(0, None), &scale, trace),
+        2 => compare(&still(Limiter::<u64, LeakyBucket>::builder(quota)), &bucket(burst, None), &scale, trace),
+        3 => compare(&leaky(0), &bucket(burst, Some(0)), &scale, trace),
+        4 => compare(&leaky(2), &bucket(burst, Some(2)), &scale, trace),
+        5 | 6 => {
+            let oracle = Oracle::new(Rule::Interval { limit, period_ns, burst });
+            compare(&still(Limiter::<u64, IntervalBucket>::builder(quota)), &oracle, &scale, trace)
+        }
+        7 => compare(&fixed(even), &Oracle::new(fixed_rule(&even)), &even_scale, trace),
+        8 => {
+            compare(&still(Limiter::<u64, OwnWindow>::builder(even)), &Oracle::new(own_rule(&even)), &even_scale, trace)
+        }
+        9 => compare(&counter(even), &Oracle::new(counter_rule(&even)), &even_scale, trace),
+        10 => compare(&log(even, false), &Oracle::new(log_rule(&even, false)), &even_scale, trace),
+        _ => compare(&log(even, true), &Oracle::new(log_rule(&even, true)), &even_scale, trace),
+    }
+}
+
+/// Returns what a window of the key's own must do: it goes in steps that leave 58 bits of nanoseconds beside a count of up
+/// to four times the limit.
+fn own_rule(quota: &Quota) -> Rule {
+    let count_bits = 64 - quota.limit().leading_zeros() + 2;
+    let step_ns = 1 << count_bits.saturating_sub(5);
+    let period_ns = quota.period().as_nanos();
+    let period = if step_ns == 1 { period_ns } else { period_ns.div_ceil(step_ns) + 1 };
+    Rule::Own { limit: quota.limit().into(), period, step_ns }
 }
