@@ -205,21 +205,23 @@ impl<'g> RingRef<'g> {
     }
 
     /// Counts the stamps after `edge`, the last of which is `newest`; a claimed slot that is not written yet counts.
-    /// Counting begins at the tail if `from_tail` says that no stamp lies ahead.
+    /// What had expired at a claim stays so, however far time steps back: counting begins at the tail.
     #[inline(always)]
-    fn count_fresh(self, head: Position, edge: Stamp, newest: Stamp, from_tail: bool) -> u32 {
+    fn count_fresh(self, head: Position, edge: Stamp, newest: Stamp) -> u32 {
         if newest <= edge {
             return 0;
         }
-        let capacity = self.ring.capacity;
-        let count = if from_tail {
-            // Acquire: pairs with the Release of `claim`: who sees the tail sees the stamp that made it so.
-            Position::read(self.ring.tail.load(Ordering::Acquire)).distance(head, capacity)
-        } else {
-            capacity
-        };
-        let first = head.lap_before().after(capacity - count, capacity);
+        let (first, count) = self.from_tail(head);
         count - self.count_expired(first, count, edge)
+    }
+
+    /// Returns the position of the tail, and how many there are from it to the head.
+    #[inline(always)]
+    fn from_tail(self, head: Position) -> (Position, u32) {
+        let capacity = self.ring.capacity;
+        // Acquire: pairs with the Release of `claim`: who sees the tail sees the stamp that made it so.
+        let count = Position::read(self.ring.tail.load(Ordering::Acquire)).distance(head, capacity);
+        (head.lap_before().after(capacity - count, capacity), count)
     }
 
     /// Counts how many of `count` stamps from a position on are at or before `edge`: those come first.
@@ -229,14 +231,16 @@ impl<'g> RingRef<'g> {
         if count == 0 || !is_expired(0) { 0 } else { partition_point(count, is_expired) }
     }
 
-    /// Tells whether the `n` oldest slots are written and, if `edge` is given, at or before it.
+    /// Tells whether the `n` oldest slots are written and, if `edge` is given, at or before it; those before the tail had
+    /// expired at an earlier claim.
     #[inline(always)]
     fn can_take(self, head: Position, n: u32, edge: Option<Stamp>) -> bool {
         let capacity = self.ring.capacity;
         let oldest = head.lap_before();
+        let is_forgotten = |j| j < capacity - self.from_tail(head).1;
         (0..n).all(|j| {
             let stamp = self.read(oldest.after(j, capacity));
-            stamp.is_some_and(|stamp| edge.is_none_or(|edge| stamp <= edge))
+            stamp.is_some_and(|stamp| edge.is_none_or(|edge| stamp <= edge || is_forgotten(j)))
         })
     }
 
@@ -268,18 +272,15 @@ impl<'g> RingRef<'g> {
         }
     }
 
-    /// Returns the stamps of this closed ring, oldest first.
+    /// Returns the stamps of this closed ring from its tail on, oldest first.
     fn stamps(self, head: Position, now: Stamp) -> Vec<Stamp> {
-        let capacity = self.ring.capacity;
-        let oldest = head.lap_before();
+        let (tail, count) = self.from_tail(head);
         let mut newest = Stamp::NEVER;
-        let mut stamps = Vec::new();
-        for j in 0..capacity {
+        let mut stamps = Vec::with_capacity(count as usize);
+        for j in 0..count {
             // A slot that its owner has yet to write is fresh: take it as written now.
-            newest = newest.max(self.read(oldest.after(j, capacity)).unwrap_or(now));
-            if newest > Stamp::NEVER {
-                stamps.push(newest);
-            }
+            newest = newest.max(self.read(tail.after(j, self.ring.capacity)).unwrap_or(now));
+            stamps.push(newest);
         }
         stamps
     }
@@ -369,7 +370,7 @@ impl SlidingLog {
         let stamp = self.present(ring, position, now);
         let edge = self.edge(now);
         let newest = ring.read(ring.before(position)).unwrap_or(stamp);
-        let fresh = ring.count_fresh(position, edge, newest, newest <= Stamp::at(now));
+        let fresh = ring.count_fresh(position, edge, newest);
         let usage = Usage { fresh, newest: if fresh == 0 { Stamp::NEVER } else { newest } };
         let still = |decision| {
             if ring.is_still(head) { Outcome::Decided(LogVerdict { decision, stamp }) } else { Outcome::Raced }
@@ -421,8 +422,9 @@ impl SlidingLog {
         let (position, capacity) = (Position::read(head), ring.ring.capacity);
         let edge = self.edge(due.tick());
         let newest = ring.read(ring.before(position)).unwrap_or(due);
-        let fresh = ring.count_fresh(position, edge, newest, false).saturating_add(n);
-        if capacity < self.limit && fresh > capacity {
+        let fresh = ring.count_fresh(position, edge, newest).saturating_add(n);
+        // Until it is due all that counts now stays, as much as the limit.
+        if capacity < self.limit {
             return Outcome::TooSmall;
         }
         let usage = Usage { fresh: self.limit, newest: due };
@@ -472,7 +474,7 @@ impl SlidingLog {
         let begin = stamps.partition_point(|stamp| *stamp <= begin).min(end);
         let begin = begin.max(end.saturating_sub(usize::try_from(wanted).unwrap_or(usize::MAX)));
         let displaced = stamps.drain(begin..end).map(|stamp| Stamp(stamp.0.saturating_sub(self.period_ns)));
-        let displaced: Vec<Stamp> = displaced.filter(|stamp| *stamp > Stamp::NEVER).collect();
+        let displaced: Vec<Stamp> = displaced.filter(|stamp| *stamp > edge).collect();
         stamps.extend(displaced);
         stamps.sort_unstable();
         Step::Set(RingRef::holding(&stamps, 0, self.limit, heap).word(), self.holding(&stamps, now))

@@ -25,7 +25,7 @@ use crate::key::KeyState;
 use crate::quota::Quota;
 use crate::sweep::Sweep;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
-use crate::table::{Guard, Resident, SEGMENTS, Table, enter};
+use crate::table::{Guard, SEGMENTS, Table, enter};
 
 /// Limits each of many keys to the same quota, without locks.
 ///

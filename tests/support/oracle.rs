@@ -133,12 +133,13 @@ impl Rule {
     fn answer(self, key: &mut Key, call: Call, now: u128) -> Verdict {
         match self {
             Self::Bucket { interval, scale, burst, initial, queue } => {
-                key.word.0 = key.word.0.max((burst - initial) * interval);
-                let bucket = Bucket { interval, burst, queue, now: now * scale };
+                let floor = (burst - initial) * interval;
+                key.word.0 = key.word.0.max(floor);
+                let bucket = Bucket { interval, burst, queue, floor, now: now * scale };
                 bucket.answer(key, call, |parts| parts.div_ceil(scale))
             }
             Self::Interval { limit, period_ns, burst } => {
-                let bucket = Bucket { interval: 1, burst, queue: None, now: now / period_ns * limit };
+                let bucket = Bucket { interval: 1, burst, queue: None, floor: 0, now: now / period_ns * limit };
                 let ns = |tokens: u128| (tokens.div_ceil(limit) * period_ns).saturating_sub(now % period_ns);
                 let ns = move |tokens: u128| if tokens == 0 { 0 } else { ns(tokens) };
                 bucket.answer(key, call, ns)
@@ -174,12 +175,14 @@ struct Bucket {
     interval: u128,
     burst: u128,
     queue: Option<u128>,
+    /// The arrival of a key never seen.
+    floor: u128,
     now: u128,
 }
 
 impl Bucket {
     fn answer(self, key: &mut Key, call: Call, ns: impl Fn(u128) -> u128) -> Verdict {
-        let Self { interval, burst, queue, now } = self;
+        let Self { interval, burst, queue, floor, now } = self;
         let (arrival, full) = (&mut key.word.0, now + burst * interval);
         let start = now.max(*arrival);
         let delay = |end: u128, cost: u128| match queue {
@@ -210,7 +213,7 @@ impl Bucket {
             }
             Call::Charge(n) if n > 0 => *arrival = start + u128::from(n) * interval,
             Call::Refund(n) if start > now => {
-                *arrival = start.saturating_sub(u128::from(n).saturating_mul(interval)).max(now);
+                *arrival = start.saturating_sub(u128::from(n).saturating_mul(interval)).max(now).max(floor);
             }
             _ => {}
         }
@@ -349,6 +352,8 @@ fn answer_log(key: &mut Key, call: Call, now: u128, limit: u128, period_ns: u128
     let live = |stamps: &Vec<u128>| stamps.iter().filter(|stamp| **stamp + period_ns > now).count() as u128;
     let (mut allowed, mut wait, mut delay) = (true, Some(0), 0);
     let record = |stamps: &mut Vec<u128>, cost: u128, at| {
+        // What has expired when something is recorded stays so, however far time steps back.
+        stamps.retain(|stamp| *stamp + period_ns > now);
         stamps.extend((0..cost).map(|_| at));
         stamps.drain(..stamps.len().saturating_sub(limit as usize));
     };
