@@ -385,9 +385,11 @@ impl SlidingLog {
         if !fits && !is_recorded {
             let wait_ns = self.wait_ns(ring, position, usage, n, now);
             return match ask {
-                Ask::Reserve(_, within_ns) => match self.due(now, wait_ns) {
-                    Some(due) if wait_ns <= within_ns => self.try_book(ring, head, now, n, due),
-                    Some(_) => still(self.outcome(false, usage, now, wait_ns - within_ns)),
+                Ask::Reserve(_, within_ns) => match self.due(now, wait_ns).map(|due| due.max(newest)) {
+                    Some(due) => match due.after_ns(now).checked_sub(within_ns) {
+                        None | Some(0) => self.try_book(ring, head, now, n, due),
+                        Some(wait_ns) => still(self.outcome(false, usage, now, wait_ns)),
+                    },
                     None => still(self.outcome(false, usage, now, Decision::NEVER - 1)),
                 },
                 _ => still(self.outcome(false, usage, now, wait_ns)),
@@ -441,8 +443,7 @@ impl SlidingLog {
         if !ring.claim(head, n, due, capacity) {
             return Outcome::Raced;
         }
-        let delay_ns = due.tick().as_nanos().saturating_sub(now.as_nanos());
-        Outcome::Decided(LogVerdict { decision: self.outcome(true, usage, now, delay_ns), stamp: due })
+        Outcome::Decided(LogVerdict { decision: self.outcome(true, usage, now, due.after_ns(now)), stamp: due })
     }
 
     /// Gives back: replaces the ring by one without the stamps that are given back.

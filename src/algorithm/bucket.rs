@@ -105,7 +105,7 @@ impl Bucket {
                 let next = (present + ahead).saturating_add(spent).min(Self::LAST).max(word);
                 Step::Set(next, BucketVerdict { ahead: next.saturating_sub(present), wait: 0 })
             }
-            Ask::Refund(cost) if ahead > 0 => {
+            Ask::Refund(cost) if cost > 0 && ahead > 0 => {
                 let ahead = ahead.saturating_sub(cost.saturating_mul(self.interval));
                 // A bucket that began with less than its burst is refilled by a refund only to what it would have had.
                 let next = (present + ahead).max(self.floor);

@@ -86,7 +86,7 @@ impl<C: Counted> Pure for C {
         let set = |count| Step::Set(self.word(place, count), WindowVerdict { place, count, wait_ns: 0 });
         match ask {
             Ask::Charge(cost) if cost > 0 => set(count.saturating_add(cost).min(self.highest())),
-            Ask::Refund(cost) if count > 0 => set(count.saturating_sub(cost)),
+            Ask::Refund(cost) if cost > 0 && count > 0 => set(count.saturating_sub(cost)),
             Ask::Reserve(cost, _) if cost > self.limit() => keep(Decision::NEVER),
             Ask::Reserve(cost, within_ns) if cost > 0 => {
                 let booked = booked(self, count, cost);
@@ -122,6 +122,8 @@ impl<C: Counted> Pure for C {
 
     #[inline]
     fn is_idle(&self, word: u64, now: Tick) -> bool {
-        self.read(word, now).1 == 0
+        let (place, count) = self.read(word, now);
+        // A word of a window to come says that time was there.
+        count == 0 && place.lag_ns == 0
     }
 }

@@ -190,7 +190,7 @@ impl Pure for SlidingCounter {
                 set(Counts { current, ..counts })
             }
             // What was spent last comes back first.
-            Ask::Refund(cost) if counts.current > 0 || counts.before > 0 => {
+            Ask::Refund(cost) if cost > 0 && (counts.current > 0 || counts.before > 0) => {
                 let current = counts.current.saturating_sub(cost);
                 let before = counts.before.saturating_sub(cost - (counts.current - current));
                 set(Counts { before, current, ..counts })
@@ -235,7 +235,8 @@ impl Pure for SlidingCounter {
 
     #[inline]
     fn is_idle(&self, word: u64, now: Tick) -> bool {
-        let Counts { before, current, .. } = self.read(word, now);
-        before == 0 && current == 0
+        let Counts { place, before, current } = self.read(word, now);
+        // A word of a window to come says that time was there.
+        before == 0 && current == 0 && place.lag_ns == 0
     }
 }

@@ -117,6 +117,12 @@ impl Stamp {
         Self((now.as_nanos() + 1).min(Tick::MAX.as_nanos()))
     }
 
+    /// Returns the time from a tick to this moment.
+    #[inline]
+    pub(crate) fn after_ns(self, now: Tick) -> u64 {
+        self.tick().as_nanos().saturating_sub(now.as_nanos())
+    }
+
     /// Returns the tick.
     #[inline]
     pub(crate) fn tick(self) -> Tick {

@@ -38,8 +38,9 @@ pub(crate) enum Rule {
     Log { limit: u128, period_ns: u128, count_denied: bool },
     /// Up to `limit` in each window of a period, which all have in common.
     Fixed { limit: u128, period_ns: u128 },
-    /// Up to `limit` in each window that opens with a request; time and period go in steps of so many nanoseconds.
-    Own { limit: u128, period: u128, step_ns: u128 },
+    /// Up to `limit` in each window that opens with a request; time and period go in steps of so many nanoseconds, and no more
+    /// than `highest` is counted.
+    Own { limit: u128, period: u128, step_ns: u128, highest: u128 },
     /// Up to `limit` in a window, with the window before weighed by its part within the trailing period.
     Counter { limit: u128, period_ns: u128 },
 }
@@ -117,15 +118,15 @@ impl Oracle {
 /// Takes up to `cost` of the newest stamps that count, or only such as are equal to one, out of a log. Those that lie ahead
 /// leave a stamp a period earlier, whose place they took.
 fn take_back(stamps: &mut Vec<u128>, now: u128, period_ns: u128, cost: u64, only: Option<u128>) {
+    let mut displaced = Vec::new();
     for _ in 0..cost.min(stamps.len() as u64) {
         let counts = |stamp: &u128| *stamp + period_ns > now && only.is_none_or(|only| *stamp == only);
-        let Some(at) = stamps.iter().rposition(counts) else { return };
+        let Some(at) = stamps.iter().rposition(counts) else { break };
         let stamp = stamps.remove(at);
-        if stamp > now && stamp >= period_ns {
-            stamps.insert(0, stamp - period_ns);
-        }
-        stamps[..].sort_unstable();
+        displaced.extend(stamp.checked_sub(period_ns).filter(|_| stamp > now));
     }
+    stamps.extend(displaced);
+    stamps[..].sort_unstable();
 }
 
 impl Rule {
@@ -154,16 +155,18 @@ impl Rule {
                         break;
                     }
                 }
-                answer_window(key, call, now, (window, count), limit, |further| (window + 1 + further) * period_ns)
+                let end = |further| (window + 1 + further) * period_ns;
+                answer_window(key, call, now, (window, count), (limit, u128::MAX), end)
             }
-            Self::Own { limit, period, step_ns } => {
+            Self::Own { limit, period, step_ns, highest } => {
                 let (mut opened, mut count) = (key.word.0, key.word.1);
                 let present = now / step_ns;
                 while count > 0 && present >= opened + period {
                     (opened, count) = (opened + period, count.saturating_sub(limit));
                 }
                 let opened = if count == 0 { present } else { opened };
-                answer_window(key, call, now, (opened, count), limit, |n| (opened + (n + 1) * period) * step_ns)
+                let end = |further| (opened + (further + 1) * period) * step_ns;
+                answer_window(key, call, now, (opened, count), (limit, highest), end)
             }
             Self::Counter { limit, period_ns } => answer_counter(key, call, now, limit, period_ns),
         }
@@ -212,7 +215,7 @@ impl Bucket {
                 }
             }
             Call::Charge(n) if n > 0 => *arrival = start + u128::from(n) * interval,
-            Call::Refund(n) if start > now => {
+            Call::Refund(n) if n > 0 && start > now => {
                 *arrival = start.saturating_sub(u128::from(n).saturating_mul(interval)).max(now).max(floor);
             }
             _ => {}
@@ -234,7 +237,7 @@ fn answer_window(
     call: Call,
     now: u128,
     (window, mut count): (u128, u128),
-    limit: u128,
+    (limit, highest): (u128, u128),
     end: impl Fn(u128) -> u128,
 ) -> Verdict {
     // The first window at whose start no more than `most` is left.
@@ -258,12 +261,17 @@ fn answer_window(
             let booked = if count >= full { count + cost } else { full + cost };
             // The window in which all of it lies.
             let ahead = booked.div_ceil(limit) - 1;
-            let delay = if ahead == 0 { 0 } else { end(ahead - 1) - now };
-            allowed = cost <= limit && delay <= within.into();
-            wait = (cost <= limit).then(|| delay.saturating_sub(within.into()));
+            let delay = match ahead {
+                _ if booked > highest => u128::from(u64::MAX),
+                0 => 0,
+                _ => end(ahead - 1) - now,
+            };
+            allowed = cost <= limit && delay <= within.into() && booked <= highest;
+            let within = if booked > highest { 0 } else { u128::from(within) };
+            wait = (cost <= limit).then(|| delay.saturating_sub(within));
             count = if allowed { booked } else { count };
         }
-        Call::Charge(n) => count += u128::from(n),
+        Call::Charge(n) => count = (count + u128::from(n)).min(highest),
         Call::Refund(n) => count = count.saturating_sub(n.into()),
         _ => {}
     }
@@ -321,7 +329,7 @@ fn answer_counter(key: &mut Key, call: Call, now: u128, limit: u128, period_ns: 
             }
         }
         Call::Charge(n) if n > 0 => key.word = (at / period_ns, current + u128::from(n), before),
-        Call::Refund(n) if current + before > 0 => {
+        Call::Refund(n) if n > 0 && current + before > 0 => {
             let rest = u128::from(n).saturating_sub(current);
             key.word = (at / period_ns, current.saturating_sub(n.into()), before.saturating_sub(rest));
         }
@@ -368,7 +376,11 @@ fn answer_log(key: &mut Key, call: Call, now: u128, limit: u128, period_ns: u128
                 record(stamps, cost, at);
             }
             let last_to_go = |stamps: &Vec<u128>| stamps[stamps.len() + cost as usize - limit as usize - 1];
-            let late = if allowed || cost > limit { 0 } else { last_to_go(stamps) + period_ns - now };
+            let mut late = if allowed || cost > limit { 0 } else { last_to_go(stamps) + period_ns - now };
+            if within.is_some() && late > 0 {
+                // Reservations are due one after the other.
+                late = late.max(at - now);
+            }
             if let Some(within) = within.filter(|within| !allowed && cost <= limit && late <= *within) {
                 (allowed, delay) = (true, late.min(within));
                 record(stamps, cost, now + late);

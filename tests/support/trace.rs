@@ -461,5 +461,5 @@ fn own_rule(quota: &Quota) -> Rule {
     let step_ns = 1 << count_bits.saturating_sub(5);
     let period_ns = quota.period().as_nanos();
     let period = if step_ns == 1 { period_ns } else { period_ns.div_ceil(step_ns) + 1 };
-    Rule::Own { limit: quota.limit().into(), period, step_ns }
+    Rule::Own { limit: quota.limit().into(), period, step_ns, highest: (1 << count_bits) - 1 }
 }
