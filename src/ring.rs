@@ -211,13 +211,13 @@ impl<'g> RingRef<'g> {
         if newest <= edge {
             return 0;
         }
-        let (first, count) = self.from_tail(head);
+        let (first, count) = self.since_tail(head);
         count - self.count_expired(first, count, edge)
     }
 
     /// Returns the position of the tail, and how many there are from it to the head.
     #[inline(always)]
-    fn from_tail(self, head: Position) -> (Position, u32) {
+    fn since_tail(self, head: Position) -> (Position, u32) {
         let capacity = self.ring.capacity;
         // Acquire: pairs with the Release of `claim`: who sees the tail sees the stamp that made it so.
         let count = Position::read(self.ring.tail.load(Ordering::Acquire)).distance(head, capacity);
@@ -237,7 +237,7 @@ impl<'g> RingRef<'g> {
     fn can_take(self, head: Position, n: u32, edge: Option<Stamp>) -> bool {
         let capacity = self.ring.capacity;
         let oldest = head.lap_before();
-        let is_forgotten = |j| j < capacity - self.from_tail(head).1;
+        let is_forgotten = |j| j < capacity - self.since_tail(head).1;
         (0..n).all(|j| {
             let stamp = self.read(oldest.after(j, capacity));
             stamp.is_some_and(|stamp| edge.is_none_or(|edge| stamp <= edge || is_forgotten(j)))
@@ -274,7 +274,7 @@ impl<'g> RingRef<'g> {
 
     /// Returns the stamps of this closed ring from its tail on, oldest first.
     fn stamps(self, head: Position, now: Stamp) -> Vec<Stamp> {
-        let (tail, count) = self.from_tail(head);
+        let (tail, count) = self.since_tail(head);
         let mut newest = Stamp::NEVER;
         let mut stamps = Vec::with_capacity(count as usize);
         for j in 0..count {

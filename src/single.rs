@@ -2,15 +2,19 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::algorithm::{LogOptions, SlidingLog, TokenBucket};
-use crate::clock::{Clock, Tick};
+use crate::algorithm::{
+    Alignment, Ask, Block, BucketOptions, FixedWindow, LeakyBucket, LeakyOptions, LogOptions, SlidingLog, TokenBucket,
+    WindowOptions,
+};
+use crate::clock::{Clock, Tick, saturating_nanos};
 use crate::count::Counts;
 use crate::decision::Decision;
 use crate::error::QuotaError;
-use crate::limiter::{Algorithm, Stats};
+use crate::limiter::{Algorithm, Reservation, Stats, Target, block_denial, up_to};
 use crate::quota::Quota;
-use crate::table::{Cell, enter};
+use crate::table::{Cell, Guard, enter};
 
 /// Limits all requests together to one quota, without locks.
 ///
@@ -37,6 +41,7 @@ pub struct SingleLimiter<A: Algorithm = TokenBucket> {
 /// What all handles on a limiter share.
 struct Inner<A: Algorithm> {
     cell: Cell<A>,
+    block: Cell<Block>,
     clock: Clock,
     counts: Counts,
     quota: Quota,
@@ -120,11 +125,45 @@ impl<A: Algorithm> SingleLimiter<A> {
     #[inline(always)]
     pub fn check_n_at(&self, cost: u64, now: Tick) -> Decision {
         let guard = enter();
-        let decision = self.inner.cell.check(&guard, now, cost);
-        if cost > 0 {
-            self.inner.counts.add(guard.thread_index(), decision.allowed);
-        }
+        let decision = self.inner.decide(&guard, now, cost);
+        self.inner.count(&guard, cost, &decision);
         decision
+    }
+
+    /// Takes as much of `most` as there is: returns how much was granted, and the decision about it. If nothing was
+    /// left the decision is the denial of one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::SingleLimiter;
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("9/min".parse()?)?;
+    /// assert_eq!(limiter.check_up_to(80).0, 9);
+    /// let (granted, decision) = limiter.check_up_to(80);
+    /// assert_eq!((granted, decision.is_allowed()), (0, false));
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn check_up_to(&self, most: u64) -> (u64, Decision) {
+        self.check_up_to_at(most, self.now())
+    }
+
+    /// Does what [`SingleLimiter::check_up_to`] does, at a tick that the caller has read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::{SingleLimiter, Tick};
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("9/min".parse()?)?;
+    /// assert_eq!(limiter.check_up_to_at(4, Tick::ZERO).0, 4);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn check_up_to_at(&self, most: u64, now: Tick) -> (u64, Decision) {
+        let guard = enter();
+        let (granted, cost, decision) = up_to(most, |cost| self.inner.decide(&guard, now, cost));
+        self.inner.count(&guard, cost, &decision);
+        (granted, decision)
     }
 
     /// Looks without spending.
@@ -159,6 +198,206 @@ impl<A: Algorithm> SingleLimiter<A> {
         self.check_n_at(0, now)
     }
 
+    /// Gives back `cost` that was spent; returns what a look says afterwards. See
+    /// [`Limiter::refund`](crate::Limiter::refund).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::SingleLimiter;
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("9/hour".parse()?)?;
+    /// assert_eq!(limiter.check_n(9).remaining(), 0);
+    /// assert_eq!(limiter.refund(4).remaining(), 4);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn refund(&self, cost: u64) -> Decision {
+        self.refund_at(cost, self.now())
+    }
+
+    /// Does what [`SingleLimiter::refund`] does, at a tick that the caller has read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::{SingleLimiter, Tick};
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("9/min".parse()?)?;
+    /// assert_eq!(limiter.refund_at(4, Tick::ZERO).remaining(), 9, "a key is never more than full");
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn refund_at(&self, cost: u64, now: Tick) -> Decision {
+        self.inner.adjust(Ask::Refund(cost), now)
+    }
+
+    /// Spends `cost` whether or not it fits; returns what a look says afterwards, and with [`Decision::delay`] how long
+    /// the limiter is in debt. See [`Limiter::charge`](crate::Limiter::charge).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{SingleLimiter, SlidingCounter};
+    ///
+    /// let limiter: SingleLimiter<SlidingCounter> = SingleLimiter::new("9/hour".parse()?)?;
+    /// assert!(limiter.charge(30).delay() > Duration::ZERO);
+    /// assert!(!limiter.check().is_allowed());
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn charge(&self, cost: u64) -> Decision {
+        self.charge_at(cost, self.now())
+    }
+
+    /// Does what [`SingleLimiter::charge`] does, at a tick that the caller has read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{SingleLimiter, Tick};
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("10/s".parse()?)?;
+    /// assert_eq!(limiter.charge_at(25, Tick::ZERO).delay(), Duration::from_millis(1500));
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn charge_at(&self, cost: u64, now: Tick) -> Decision {
+        self.inner.adjust(Ask::Charge(cost), now)
+    }
+
+    /// Spends `cost` in advance, at the first moment at which it fits, if that comes within `within`. See
+    /// [`Limiter::reserve`](crate::Limiter::reserve).
+    ///
+    /// # Errors
+    ///
+    /// The denial, if it does not fit within that time, with the time after which the same call would succeed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::SingleLimiter;
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("1/min".parse()?)?;
+    /// let first = limiter.reserve(1, Duration::ZERO).expect("nothing is spent yet");
+    /// assert!(limiter.reserve(1, Duration::from_secs(5)).is_err());
+    /// first.cancel();
+    /// assert!(limiter.check().is_allowed());
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn reserve(&self, cost: u64, within: Duration) -> Result<Reservation<'_, A>, Decision> {
+        self.reserve_at(cost, within, self.now())
+    }
+
+    /// Does what [`SingleLimiter::reserve`] does, at a tick that the caller has read.
+    ///
+    /// # Errors
+    ///
+    /// As [`SingleLimiter::reserve`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{SingleLimiter, Tick};
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("1/min".parse()?)?;
+    /// let reserve = || limiter.reserve_at(1, Duration::MAX, Tick::ZERO);
+    /// let delays = [reserve(), reserve()].map(|reserved| reserved.expect("it may wait for ever").delay());
+    /// assert_eq!(delays, [Duration::ZERO, Duration::from_secs(60)]);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn reserve_at(&self, cost: u64, within: Duration, now: Tick) -> Result<Reservation<'_, A>, Decision> {
+        let inner = &*self.inner;
+        let guard = enter();
+        if let Some(denial) = inner.blocked(&guard, now) {
+            inner.count(&guard, cost, &denial);
+            return Err(denial);
+        }
+        let verdict = inner.cell.apply(&guard, now, Ask::Reserve(cost, saturating_nanos(within)));
+        let algorithm = inner.cell.algorithm();
+        let decision = algorithm.decision(verdict);
+        inner.count(&guard, cost, &decision);
+        if !decision.allowed {
+            return Err(decision);
+        }
+        let receipt = algorithm.receipt(verdict, cost);
+        Ok(Reservation::new(Target::Cell(&inner.cell), &inner.clock, receipt, decision.delay(), now))
+    }
+
+    /// Makes the limiter as good as new: gives back all that was spent, and lifts a block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::SingleLimiter;
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("9/min".parse()?)?;
+    /// let _ = limiter.check_n(9);
+    /// limiter.block(Duration::from_secs(60));
+    /// limiter.reset();
+    /// assert_eq!(limiter.peek().remaining(), 9);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn reset(&self) {
+        self.reset_at(self.now());
+    }
+
+    /// Does what [`SingleLimiter::reset`] does, at a tick that the caller has read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::{SingleLimiter, Tick};
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("9/min".parse()?)?;
+    /// let _ = limiter.charge_at(u64::MAX, Tick::ZERO);
+    /// limiter.reset_at(Tick::ZERO);
+    /// assert_eq!(limiter.peek_at(Tick::ZERO).remaining(), 9);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn reset_at(&self, now: Tick) {
+        let guard = enter();
+        let _ = self.inner.block.apply(&guard, now, Ask::Refund(u64::MAX));
+        let _ = self.inner.cell.apply(&guard, now, Ask::Refund(u64::MAX));
+    }
+
+    /// Denies everything for so long, or for as long as it is denied already. What was spent stays as it is;
+    /// [`SingleLimiter::reset`] lifts the block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::SingleLimiter;
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("9/min".parse()?)?;
+    /// limiter.block(Duration::from_secs(900));
+    /// assert!(limiter.check().retry_after() > Some(Duration::from_secs(800)));
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn block(&self, span: Duration) {
+        self.block_at(span, self.now());
+    }
+
+    /// Does what [`SingleLimiter::block`] does, at a tick that the caller has read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{SingleLimiter, Tick};
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("9/min".parse()?)?;
+    /// limiter.block_at(Duration::from_secs(9), Tick::ZERO);
+    /// assert!(!limiter.check_at(Tick::ZERO + Duration::from_secs(8)).is_allowed());
+    /// assert!(limiter.check_at(Tick::ZERO + Duration::from_secs(9)).is_allowed());
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn block_at(&self, span: Duration, now: Tick) {
+        let _ = self.inner.block.apply(&enter(), now, Ask::Charge(saturating_nanos(span)));
+    }
+
     /// Reads the limiter's clock.
     #[inline(always)]
     pub fn now(&self) -> Tick {
@@ -175,6 +414,42 @@ impl<A: Algorithm> SingleLimiter<A> {
         let (allowed, denied) = self.inner.counts.totals();
         let bytes = self.inner.cell.bytes() + self.inner.counts.bytes() + size_of::<Inner<A>>();
         Stats { allowed, denied, keys: 1, bytes: bytes as u64, ..Stats::default() }
+    }
+}
+
+impl<A: Algorithm> Inner<A> {
+    /// Decides about one check.
+    #[inline(always)]
+    fn decide(&self, guard: &Guard, now: Tick, cost: u64) -> Decision {
+        match self.blocked(guard, now) {
+            Some(denial) => denial,
+            None => self.cell.check(guard, now, cost),
+        }
+    }
+
+    /// Returns the denial of what is blocked. Where nothing ever was, it costs one look at a word.
+    #[inline(always)]
+    fn blocked(&self, guard: &Guard, now: Tick) -> Option<Decision> {
+        if self.block.is_unused() { None } else { self.denial(guard, now) }
+    }
+
+    /// Looks whether there is a block.
+    #[inline(never)]
+    fn denial(&self, guard: &Guard, now: Tick) -> Option<Decision> {
+        block_denial(self.cell.algorithm(), self.block.check(guard, now, 0).wait_ns)
+    }
+
+    /// Counts a decision about anything but a look.
+    #[inline(always)]
+    fn count(&self, guard: &Guard, cost: u64, decision: &Decision) {
+        if cost > 0 {
+            self.counts.add(guard.thread_index(), decision.allowed);
+        }
+    }
+
+    /// Does what is asked, and says what a look says afterwards.
+    fn adjust(&self, ask: Ask, now: Tick) -> Decision {
+        self.cell.algorithm().decision(self.cell.apply(&enter(), now, ask))
     }
 }
 
@@ -229,11 +504,79 @@ impl<A: Algorithm> SingleBuilder<A> {
         let clock = self.clock.unwrap_or_default();
         let inner = Inner {
             cell: Cell::new(A::from_quota(&self.quota, self.options, clock.now())?),
+            block: Cell::new(Block),
             clock,
             counts: Counts::new(),
             quota: self.quota,
         };
         Ok(SingleLimiter { inner: Arc::new(inner) })
+    }
+}
+
+impl<A: Algorithm<Options = BucketOptions>> SingleBuilder<A> {
+    /// Sets how many tokens the bucket holds when the limiter is built; see [`Builder::initial`](crate::Builder::initial).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::{IntervalBucket, SingleLimiter};
+    ///
+    /// let limiter: SingleLimiter<IntervalBucket> = SingleLimiter::builder("9/hour".parse()?).initial(3).build()?;
+    /// assert_eq!(limiter.peek().remaining(), 3);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn initial(self, tokens: u64) -> Self {
+        Self { options: BucketOptions { initial: Some(tokens) }, ..self }
+    }
+}
+
+impl SingleBuilder<LeakyBucket> {
+    /// Makes the bucket a queue; see [`Builder::queue`](crate::Builder::queue).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{LeakyBucket, SingleLimiter, Tick};
+    ///
+    /// let limiter: SingleLimiter<LeakyBucket> = SingleLimiter::builder("10/s burst 4".parse()?).queue(0).build()?;
+    /// let delays = [(); 3].map(|()| limiter.check_at(Tick::ZERO).delay().as_millis());
+    /// assert_eq!(delays, [0, 100, 200]);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn queue(self, undelayed: u64) -> Self {
+        Self { options: LeakyOptions { undelayed: Some(undelayed) }, ..self }
+    }
+}
+
+impl SingleBuilder<FixedWindow> {
+    /// Sets where the windows begin; see [`Alignment`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{Alignment, FixedWindow, SingleLimiter, Tick};
+    ///
+    /// let limiter: SingleLimiter<FixedWindow> = SingleLimiter::builder("9/hour".parse()?)
+    ///     .aligned(Alignment::WallClock { utc_offset_seconds: 0 })
+    ///     .tick_zero(Duration::from_secs(10 * 3600 + 3599))
+    ///     .build()?;
+    /// assert!(limiter.check_n_at(9, Tick::ZERO).is_allowed());
+    /// assert_eq!(limiter.check_at(Tick::ZERO).retry_after(), Some(Duration::from_secs(1)));
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn aligned(self, alignment: Alignment) -> Self {
+        Self { options: WindowOptions { alignment, ..self.options }, ..self }
+    }
+
+    /// Says what time it was, since 1970 in UTC, at tick 0; see [`Builder::tick_zero`](crate::Builder::tick_zero).
+    ///
+    /// # Examples
+    ///
+    /// See [`SingleBuilder::aligned`].
+    pub fn tick_zero(self, unix_time: Duration) -> Self {
+        Self { options: WindowOptions { tick_zero: Some(unix_time), ..self.options }, ..self }
     }
 }
 

@@ -136,16 +136,9 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     {
         let id = self.inner.identity(key);
         let guard = enter();
-        loop {
-            let left = self.inner.decide(&guard, id, 0, now).remaining();
-            // With nothing left, one is asked for: the answer says how long to wait.
-            let cost = if most == 0 { 0 } else { most.min(left).max(1) };
-            let decision = self.inner.decide(&guard, id, cost, now);
-            if decision.is_allowed() || left == 0 {
-                self.inner.count(&guard, cost, &decision);
-                return (if decision.is_allowed() { cost } else { 0 }, decision);
-            }
-        }
+        let (granted, cost, decision) = up_to(most, |cost| self.inner.decide(&guard, id, cost, now));
+        self.inner.count(&guard, cost, &decision);
+        (granted, decision)
     }
 
     /// Checks many keys, each as [`Limiter::check`] does and in their order: not all or nothing.
@@ -241,5 +234,18 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
         K: Borrow<Q>,
     {
         self.check_n_at(key, 0, now)
+    }
+}
+
+/// Takes as much of `most` as there is: returns what was granted, what was asked for last, and the decision about that.
+pub(crate) fn up_to(most: u64, decide: impl Fn(u64) -> Decision) -> (u64, u64, Decision) {
+    loop {
+        let left = decide(0).remaining();
+        // With nothing left, one is asked for: the answer says how long to wait.
+        let cost = if most == 0 { 0 } else { most.min(left).max(1) };
+        let decision = decide(cost);
+        if decision.is_allowed() || left == 0 {
+            return (if decision.is_allowed() { cost } else { 0 }, cost, decision);
+        }
     }
 }

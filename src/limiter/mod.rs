@@ -8,6 +8,7 @@ mod reservation;
 
 pub use self::algorithm::Algorithm;
 pub use self::builder::Builder;
+pub(crate) use self::check::up_to;
 pub use self::reservation::Reservation;
 pub(crate) use self::reservation::Target;
 
@@ -325,10 +326,7 @@ impl<A: Algorithm, S> Inner<A, S> {
     /// Looks whether a key is blocked.
     #[inline(never)]
     fn denial(&self, guard: &Guard, id: u64, now: Tick) -> Option<Decision> {
-        let wait_ns = self.blocks.check(guard, id, now, 0).wait_ns;
-        let algorithm = self.table.algorithm();
-        let denial = algorithm.decision(algorithm.blocked(wait_ns));
-        (wait_ns > 0).then_some(Decision { reset_after_ns: wait_ns, wait_ns, ..denial })
+        block_denial(self.table.algorithm(), self.blocks.check(guard, id, now, 0).wait_ns)
     }
 
     /// Counts a decision about anything but a look.
@@ -338,6 +336,12 @@ impl<A: Algorithm, S> Inner<A, S> {
             self.counts.add(guard.thread_index(), decision.allowed);
         }
     }
+}
+
+/// Returns the denial of what is blocked for so long, if it is.
+pub(crate) fn block_denial<A: Algorithm>(algorithm: &A, wait_ns: u64) -> Option<Decision> {
+    let denial = algorithm.decision(algorithm.blocked(wait_ns));
+    (wait_ns > 0).then_some(Decision { reset_after_ns: wait_ns, wait_ns, ..denial })
 }
 
 impl<A: Algorithm, S: Send + Sync> Sweep for Inner<A, S> {

@@ -95,6 +95,13 @@ impl<A: Resident> Cell<A> {
         self.algorithm.decision(self.apply(guard, now, Ask::Spend(cost)))
     }
 
+    /// Tells whether nothing was ever charged.
+    #[inline(always)]
+    pub(crate) fn is_unused(&self) -> bool {
+        // Relaxed: the word alone is looked at; whoever charged it before made it visible by other means.
+        self.word.load(Ordering::Relaxed) == 0
+    }
+
     /// Returns the algorithm.
     pub(crate) fn algorithm(&self) -> &A {
         &self.algorithm
