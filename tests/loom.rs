@@ -263,3 +263,107 @@ fn rings_carried_by_two_helpers_are_freed_once() {
         assert_eq!((allowed, table.remaining(KEY, second(100))), (1, 0));
     });
 }
+
+#[test]
+fn a_refund_against_checks_is_counted_once() {
+    explore(|| {
+        let table = Arc::new(Model::token_buckets(quota("2/1000s")));
+        assert!(table.check(KEY, second(2000)));
+        let other = Arc::clone(&table);
+        let refund = thread::spawn(move || other.refund(KEY, 1, second(2000)));
+        let allowed = u64::from(table.check(KEY, second(2000))) + u64::from(table.check(KEY, second(2000)));
+        refund.join().expect("a model's thread ends");
+        assert!(allowed == 1 || allowed == 2);
+        assert_eq!(table.remaining(KEY, second(2000)), 2 - allowed);
+    });
+}
+
+#[test]
+fn a_refund_and_a_charge_against_the_freeze_of_their_word_are_counted_once() {
+    explore(|| {
+        let table = half_idle();
+        let sweeper = Arc::clone(&table);
+        let sweep = thread::spawn(move || sweeper.sweep(second(2000)));
+        table.charge(KEY, 2, second(2000));
+        table.refund(KEY, 1, second(2000));
+        sweep.join().expect("a model's thread ends");
+        assert_eq!(table.remaining(KEY, second(2000)), 0);
+        table.refund(KEY, 1, second(2000));
+        assert_eq!(table.remaining(KEY, second(2000)), 1);
+    });
+}
+
+#[test]
+fn a_reservation_against_a_check_lets_one_pass_now_and_one_later() {
+    explore(|| {
+        let table = Arc::new(Model::token_buckets(quota("1/10s")));
+        let other = Arc::clone(&table);
+        let check = thread::spawn(move || other.check(KEY, second(50)));
+        let reserved = table.reserve(KEY, second(50)).expect("it may wait for ever");
+        let is_checked = check.join().expect("a model's thread ends");
+        assert_eq!(reserved.delay_ns, if is_checked { 10_000_000_000 } else { 0 });
+        assert_eq!(table.remaining(KEY, second(59)), 0);
+        table.cancel(KEY, reserved, second(50));
+        // Nobody has built on it: what is left is what the check took.
+        assert_eq!(table.remaining(KEY, second(50)), u64::from(!is_checked));
+        assert_eq!(table.remaining(KEY, second(60)), 1);
+    });
+}
+
+#[test]
+fn a_reservation_cancelled_against_a_check_never_lets_two_pass() {
+    explore(|| {
+        let table = Arc::new(Model::token_buckets(quota("1/10s")));
+        let reserved = table.reserve(KEY, second(50)).expect("a fresh key has room");
+        let other = Arc::clone(&table);
+        let check = thread::spawn(move || other.check(KEY, second(50)));
+        table.cancel(KEY, reserved, second(50));
+        let is_checked = check.join().expect("a model's thread ends");
+        assert_eq!(table.remaining(KEY, second(50)), u64::from(!is_checked));
+    });
+}
+
+#[test]
+fn a_refund_that_closes_a_ring_against_claims_loses_none_of_them() {
+    explore(|| {
+        let log = Arc::new(LogModel::new(quota("2/10s")));
+        assert!(log.check_n(1, second(1)));
+        let other = Arc::clone(&log);
+        let refund = thread::spawn(move || other.refund(1, second(1)));
+        let allowed = u64::from(log.check_n(1, second(1))) + u64::from(log.check_n(1, second(1)));
+        refund.join().expect("a model's thread ends");
+        assert!(allowed == 1 || allowed == 2);
+        assert_eq!(log.remaining(second(1)), 2 - allowed);
+    });
+}
+
+#[test]
+fn a_reservation_of_a_log_against_a_check_lets_one_pass_now_and_one_later() {
+    explore(|| {
+        let log = Arc::new(LogModel::new(quota("1/10s")));
+        let other = Arc::clone(&log);
+        let check = thread::spawn(move || other.check_n(1, second(50)));
+        let reserved = log.reserve(second(50));
+        let is_checked = check.join().expect("a model's thread ends");
+        // While the stamp of the check is unwritten nobody knows when it ends, and nothing is reserved.
+        let Some(reserved) = reserved else { return assert!(is_checked) };
+        assert_eq!(reserved.delay_ns, if is_checked { 10_000_000_000 } else { 0 });
+        assert_eq!(log.remaining(second(59)), 0);
+        log.cancel(reserved, second(50));
+        assert_eq!(log.remaining(second(50)), u64::from(!is_checked));
+        assert_eq!(log.remaining(second(60)), 1);
+    });
+}
+
+#[test]
+fn a_reservation_of_a_log_cancelled_against_a_check_never_lets_two_pass() {
+    explore(|| {
+        let log = Arc::new(LogModel::new(quota("1/10s")));
+        let reserved = log.reserve(second(50)).expect("a fresh key has room");
+        let other = Arc::clone(&log);
+        let check = thread::spawn(move || other.check_n(1, second(50)));
+        log.cancel(reserved, second(50));
+        let is_checked = check.join().expect("a model's thread ends");
+        assert_eq!(log.remaining(second(50)), u64::from(!is_checked));
+    });
+}

@@ -1,6 +1,6 @@
 //! What the models of `tests/loom.rs` see of the table.
 
-use crate::algorithm::{LogOptions, SlidingLog, TokenBucket};
+use crate::algorithm::{Ask, BucketOptions, LogOptions, Receipt, SlidingLog, TokenBucket};
 use crate::clock::Tick;
 use crate::quota::Quota;
 use crate::table::{Cell, Overflow, Resident, Table, enter, quarantine};
@@ -12,7 +12,8 @@ pub struct Model<A: Resident>(Table<A>);
 impl Model<TokenBucket> {
     /// Makes a table of token buckets.
     pub fn token_buckets(quota: Quota) -> Self {
-        Self(Table::new(TokenBucket::new(&quota).expect("the model's quota is sound"), 100, Overflow::Deny))
+        let bucket = TokenBucket::new(&quota, BucketOptions::default(), Tick::ZERO);
+        Self(Table::new(bucket.expect("the model's quota is sound"), 100, Overflow::Deny))
     }
 }
 
@@ -28,6 +29,27 @@ impl<A: Resident> Model<A> {
     /// Checks a key by its identity; tells whether it was allowed.
     pub fn check(&self, id: u64, now: Tick) -> bool {
         self.0.check(&enter(), id, now, 1).allowed
+    }
+
+    /// Gives back what a key has spent.
+    pub fn refund(&self, id: u64, cost: u64, now: Tick) {
+        let _ = self.0.apply(&enter(), id, now, Ask::Refund(cost));
+    }
+
+    /// Spends whether or not it fits.
+    pub fn charge(&self, id: u64, cost: u64, now: Tick) {
+        let _ = self.0.apply(&enter(), id, now, Ask::Charge(cost));
+    }
+
+    /// Reserves one, however late it is due.
+    pub fn reserve(&self, id: u64, now: Tick) -> Option<Reserved> {
+        let verdict = self.0.apply(&enter(), id, now, Ask::Reserve(1, u64::MAX));
+        Reserved::new(self.0.algorithm(), verdict)
+    }
+
+    /// Gives a reservation back.
+    pub fn cancel(&self, id: u64, reserved: Reserved, now: Tick) {
+        let _ = self.0.apply(&enter(), id, now, Ask::Cancel(reserved.receipt));
     }
 
     /// Returns how many more checks of a key would pass.
@@ -58,6 +80,23 @@ impl<A: Resident> Drop for Model<A> {
     }
 }
 
+/// What was reserved.
+#[derive(Clone, Copy, Debug)]
+pub struct Reserved {
+    /// How long until it is due.
+    pub delay_ns: u64,
+    receipt: Receipt,
+}
+
+impl Reserved {
+    /// Reads the verdict about reserving one.
+    fn new<A: Resident>(algorithm: &A, verdict: A::Verdict) -> Option<Self> {
+        let decision = algorithm.decision(verdict);
+        let receipt = algorithm.receipt(verdict, 1);
+        decision.allowed.then_some(Self { delay_ns: decision.wait_ns, receipt })
+    }
+}
+
 /// One sliding log in a cell.
 #[derive(Debug)]
 pub struct LogModel(Cell<SlidingLog>);
@@ -71,6 +110,22 @@ impl LogModel {
     /// Checks; tells whether it was allowed.
     pub fn check_n(&self, cost: u64, now: Tick) -> bool {
         self.0.check(&enter(), now, cost).allowed
+    }
+
+    /// Gives back what was spent.
+    pub fn refund(&self, cost: u64, now: Tick) {
+        let _ = self.0.apply(&enter(), now, Ask::Refund(cost));
+    }
+
+    /// Reserves one, however late it is due.
+    pub fn reserve(&self, now: Tick) -> Option<Reserved> {
+        let verdict = self.0.apply(&enter(), now, Ask::Reserve(1, u64::MAX));
+        Reserved::new(self.0.algorithm(), verdict)
+    }
+
+    /// Gives a reservation back.
+    pub fn cancel(&self, reserved: Reserved, now: Tick) {
+        let _ = self.0.apply(&enter(), now, Ask::Cancel(reserved.receipt));
     }
 
     /// Returns how many more checks would pass.
