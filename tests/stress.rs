@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use tollgate::{
-    Algorithm, Builder, FixedWindow, Limiter, ManualClock, Overflow, Quota, SingleBuilder, SingleLimiter,
-    SlidingCounter, SlidingLog, Tick, TokenBucket,
+    Algorithm, Builder, FixedWindow, IntervalBucket, LeakyBucket, Limiter, ManualClock, Overflow, OwnWindow, Quota,
+    SingleBuilder, SingleLimiter, SlidingCounter, SlidingLog, Tick, TokenBucket,
 };
 
 use support::oracle::{Call, Oracle, Rule};
@@ -111,21 +111,130 @@ fn every_key_of_a_growing_table_gets_exactly_its_burst() {
 
 #[test]
 fn every_key_gets_exactly_its_burst_while_others_are_swept_away() {
-    let keys = sized(20_000, 200_000);
-    let limiter = at_noon(Limiter::<u64>::builder(quota(5, 3_600 * SECOND, 5)));
-    haunt(&limiter, keys);
-    let ((), sweeps) = beside(
-        || {
-            limiter.sweep();
-        },
-        || check_totals(&limiter, 0, keys, 3, 5),
-    );
-    assert!(sweeps > 0);
-    while limiter.stats().keys > keys {
-        assert!(limiter.sweep() > 0, "{:?}", limiter.stats());
+    fn check<A: Algorithm>(builder: impl Fn(Quota) -> Builder<u64, A>, keys: u64) {
+        // What is haunted by ghosts needs a window that is over at noon.
+        let limiter = at_noon(builder(quota(5, 3_600 * SECOND, 5)));
+        haunt(&limiter, keys);
+        let ((), sweeps) = beside(
+            || {
+                limiter.sweep();
+            },
+            || check_totals(&limiter, 0, keys, 3, 5),
+        );
+        assert!(sweeps > 0);
+        while limiter.stats().keys > keys {
+            assert!(limiter.sweep() > 0, "{:?}", limiter.stats());
+        }
+        assert_eq!(limiter.stats().keys, keys);
+        assert!(limiter.stats().evicted >= keys, "{:?}", limiter.stats());
     }
-    assert_eq!(limiter.stats().keys, keys);
-    assert!(limiter.stats().evicted >= keys, "{:?}", limiter.stats());
+    check(Limiter::<u64, TokenBucket>::builder, sized(20_000, 200_000));
+    check(Limiter::<u64, IntervalBucket>::builder, sized(5_000, 50_000));
+    check(Limiter::<u64, LeakyBucket>::builder, sized(5_000, 50_000));
+    check(|quota| Limiter::<u64, LeakyBucket>::builder(quota).queue(0), sized(5_000, 50_000));
+    check(Limiter::<u64, FixedWindow>::builder, sized(5_000, 50_000));
+    check(Limiter::<u64, OwnWindow>::builder, sized(5_000, 50_000));
+    check(Limiter::<u64, SlidingCounter>::builder, sized(5_000, 50_000));
+}
+
+/// Runs a check for each algorithm, with limiters whose time stands at noon.
+macro_rules! for_each_algorithm {
+    ($check:ident, $quota:expr, $($argument:expr),*) => {
+        $check(&at_noon(Limiter::<u64, TokenBucket>::builder($quota)), $($argument),*);
+        $check(&at_noon(Limiter::<u64, IntervalBucket>::builder($quota)), $($argument),*);
+        $check(&at_noon(Limiter::<u64, LeakyBucket>::builder($quota)), $($argument),*);
+        $check(&at_noon(Limiter::<u64, LeakyBucket>::builder($quota).queue(3)), $($argument),*);
+        $check(&at_noon(Limiter::<u64, FixedWindow>::builder($quota)), $($argument),*);
+        $check(&at_noon(Limiter::<u64, OwnWindow>::builder($quota)), $($argument),*);
+        $check(&at_noon(Limiter::<u64, SlidingCounter>::builder($quota)), $($argument),*);
+        $check(&at_noon(Limiter::<u64, SlidingLog>::builder($quota)), $($argument),*);
+    };
+}
+
+#[test]
+fn what_is_charged_and_given_back_by_all_threads_leaves_what_was_left() {
+    fn check<A: Algorithm>(limiter: &Limiter<u64, A>, keys: u64) {
+        for key in 0..keys {
+            assert!(limiter.check_n(&key, 40).is_allowed());
+        }
+        let (_, sweeps) = beside(
+            || {
+                limiter.sweep();
+            },
+            || {
+                threads(THREADS, |thread| {
+                    for turn in 0..20 {
+                        for key in (0..keys).map(|key| (key + (thread as u64 + turn) * 7) % keys) {
+                            // At any moment at most nine are charged beside the forty: no debt is forgotten.
+                            limiter.charge(&key, 3);
+                            limiter.refund(&key, 3);
+                        }
+                    }
+                })
+            },
+        );
+        assert!(sweeps > 0);
+        for key in 0..keys {
+            assert_eq!(limiter.peek(&key).remaining(), 60, "key {key} of {limiter:?}");
+        }
+    }
+    for_each_algorithm!(check, quota(100, 3_600 * SECOND, 100), sized(50, 500));
+}
+
+#[test]
+fn what_is_given_back_is_given_once_more() {
+    fn check<A: Algorithm>(limiter: &Limiter<u64, A>, rounds: u64) {
+        for key in 0..rounds {
+            assert_eq!(limiter.check_up_to(&key, 100).0, 100);
+            let balance: i64 = threads(THREADS, |thread| {
+                // One gives back, the others take what they can.
+                let mut balance = 0;
+                for _ in 0..30 {
+                    if thread == 0 {
+                        limiter.refund(&key, 2);
+                        balance -= 2;
+                    } else {
+                        balance += i64::from(limiter.check(&key).is_allowed());
+                    }
+                }
+                balance
+            })
+            .into_iter()
+            .sum();
+            assert_eq!(i128::from(limiter.peek(&key).remaining()), -i128::from(balance), "key {key} of {limiter:?}");
+        }
+    }
+    for_each_algorithm!(check, quota(100, 3_600 * SECOND, 100), sized(50, 500));
+}
+
+#[test]
+fn reservations_of_all_threads_are_due_one_after_the_other() {
+    /// How many are reserved of a key.
+    const COUNT: usize = 24;
+
+    fn check<A: Algorithm>(builder: Builder<u64, A>, rounds: u64) {
+        let limiter = at_noon(builder);
+        // A log does not reserve while another thread stands between its claim and its stamp.
+        let reserve = |key: u64| {
+            let mut tries = (0..10_000_000).map(|_| limiter.reserve(&key, 1, Duration::MAX));
+            tries.find_map(|reserved| reserved.ok().map(|reserved| reserved.delay())).expect("some try succeeds")
+        };
+        let alone: Vec<Duration> = (0..COUNT).map(|_| reserve(u64::MAX)).collect();
+        for key in 0..rounds {
+            let each = threads(THREADS, |_| (0..COUNT / THREADS).map(|_| reserve(key)).collect::<Vec<_>>());
+            let mut together = each.concat();
+            together.sort_unstable();
+            assert_eq!(together, alone, "key {key} of {limiter:?}");
+        }
+    }
+    let quota = quota(7, SECOND, 7);
+    check(Limiter::<u64, TokenBucket>::builder(quota), sized(30, 300));
+    check(Limiter::<u64, IntervalBucket>::builder(quota), sized(30, 300));
+    check(Limiter::<u64, LeakyBucket>::builder(quota), sized(30, 300));
+    check(Limiter::<u64, FixedWindow>::builder(quota), sized(30, 300));
+    check(Limiter::<u64, OwnWindow>::builder(quota), sized(30, 300));
+    check(Limiter::<u64, SlidingCounter>::builder(quota), sized(30, 300));
+    check(Limiter::<u64, SlidingLog>::builder(quota), sized(30, 300));
 }
 
 #[test]

@@ -13,12 +13,20 @@ use libfuzzer_sys::fuzz_target;
 use tollgate::Quota;
 use trace::{Raw, Sweeps};
 
-fuzz_target!(|input: (u64, u64, u64, u8, Vec<Raw>)| {
-    let (limit, period, burst, choice, trace) = input;
+fuzz_target!(|input: (u64, u64, u64, u8, Option<u8>, Vec<Raw>)| {
+    let (limit, period, burst, choice, every_call, trace) = input;
     let Ok(quota) = Quota::new(limit, Duration::from_nanos(period)) else { return };
     let sweeps = [Sweeps::Never, Sweeps::AsTold, Sweeps::Always][usize::from(choice >> 4) % 3];
     // Two counts up to a thousand leave room for nine years of such windows.
     let fits_windows = limit <= 1_000 && period >= 1 << 16;
+    if let Some(algorithm) = every_call {
+        // The oracle goes through the windows of a debt one by one.
+        let Ok(quota) = quota.with_burst(burst) else { return };
+        if limit <= 1_000 && burst <= 1_000 && period >= 1_000 {
+            trace::play_all_calls(quota, algorithm, sweeps, &trace).unwrap_or_else(|difference| panic!("{difference}"));
+        }
+        return;
+    }
     let outcome = match choice & 7 {
         0 if limit <= 1_000 => trace::play_log(quota, sweeps, false, &trace),
         1 if limit <= 1_000 => trace::play_log(quota, sweeps, true, &trace),

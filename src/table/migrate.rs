@@ -19,6 +19,8 @@ const FULL_FOR: Duration = Duration::from_millis(10);
 const SAMPLE: usize = 64;
 /// The lines that are looked at to tell whether a segment has idle keys enough to be worth a move.
 const GLANCE: usize = 16;
+/// The lines of a segment that is moved for one idle key if there is no other room: a kilobyte.
+const SMALL: usize = 16;
 
 /// How many identities some lines hold, and how many of them are idle.
 #[derive(Clone, Copy, Debug, Default)]
@@ -249,8 +251,9 @@ impl<A: Resident> Table<A> {
         let Some(segment) = self.current(guard, index) else { return 0 };
         if segment.next().is_none() {
             let census = self.census(guard, segment, now, GLANCE);
-            // Moving a segment for less would cost those who flood nothing and us much.
-            if census.idle == 0 || census.idle * 8 < census.used {
+            // Moving a large segment for less would cost those who flood nothing and us much.
+            let is_worth_it = census.idle * 8 >= census.used || segment.line_count() <= SMALL;
+            if census.idle == 0 || !is_worth_it {
                 return 0;
             }
             self.successor(guard, index, segment, now);
