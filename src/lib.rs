@@ -20,6 +20,8 @@ mod count;
 mod limiter;
 mod single;
 mod sweep;
+#[cfg(feature = "async")]
+mod wait;
 
 #[cfg(feature = "http")]
 pub mod http;
@@ -38,3 +40,5 @@ pub use crate::single::{SingleBuilder, SingleLimiter};
 pub use crate::table::Overflow;
 #[cfg(loom)]
 pub use crate::table::model::{LogModel, Model};
+#[cfg(feature = "async")]
+pub use crate::wait::{WaitError, WaitOptions};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::algorithm::{
-    Alignment, Ask, Block, BucketOptions, FixedWindow, LeakyBucket, LeakyOptions, LogOptions, SlidingLog, TokenBucket,
-    WindowOptions,
+    Alignment, Ask, Block, BucketOptions, FixedWindow, LeakyBucket, LeakyOptions, LogOptions, Receipt, SlidingLog,
+    TokenBucket, WindowOptions,
 };
 use crate::clock::{Clock, Tick, saturating_nanos};
 use crate::count::Counts;
@@ -15,6 +15,8 @@ use crate::error::QuotaError;
 use crate::limiter::{Algorithm, Reservation, Stats, Target, block_denial, up_to};
 use crate::quota::Quota;
 use crate::table::{Cell, Guard, enter};
+#[cfg(feature = "async")]
+use crate::wait::{Ready, Turn, WaitError, WaitOptions, Waiters};
 
 /// Limits all requests together to one quota, without locks.
 ///
@@ -45,6 +47,8 @@ struct Inner<A: Algorithm> {
     clock: Clock,
     counts: Counts,
     quota: Quota,
+    #[cfg(feature = "async")]
+    waiters: Waiters,
 }
 
 impl<A: Algorithm> SingleLimiter<A> {
@@ -309,18 +313,9 @@ impl<A: Algorithm> SingleLimiter<A> {
     pub fn reserve_at(&self, cost: u64, within: Duration, now: Tick) -> Result<Reservation<'_, A>, Decision> {
         let inner = &*self.inner;
         let guard = enter();
-        if let Some(denial) = inner.blocked(&guard, now) {
-            inner.count(&guard, cost, &denial);
-            return Err(denial);
-        }
-        let verdict = inner.cell.apply(&guard, now, Ask::Reserve(cost, saturating_nanos(within)));
-        let algorithm = inner.cell.algorithm();
-        let decision = algorithm.decision(verdict);
-        inner.count(&guard, cost, &decision);
-        if !decision.allowed {
-            return Err(decision);
-        }
-        let receipt = algorithm.receipt(verdict, cost);
+        let reserved = inner.reserve(&guard, cost, within, now);
+        inner.count(&guard, cost, reserved.as_ref().map_or_else(|denial| denial, |(decision, _)| decision));
+        let (decision, receipt) = reserved?;
         Ok(Reservation::new(Target::Cell(&inner.cell), &inner.clock, receipt, decision.delay(), now))
     }
 
@@ -360,6 +355,9 @@ impl<A: Algorithm> SingleLimiter<A> {
         let guard = enter();
         let _ = self.inner.block.apply(&guard, now, Ask::Refund(u64::MAX));
         let _ = self.inner.cell.apply(&guard, now, Ask::Refund(u64::MAX));
+        // Whoever is woken may check at once, and guards do not nest.
+        drop(guard);
+        self.inner.nudge();
     }
 
     /// Denies everything for so long, or for as long as it is denied already. What was spent stays as it is;
@@ -449,7 +447,119 @@ impl<A: Algorithm> Inner<A> {
 
     /// Does what is asked, and says what a look says afterwards.
     fn adjust(&self, ask: Ask, now: Tick) -> Decision {
-        self.cell.algorithm().decision(self.cell.apply(&enter(), now, ask))
+        let verdict = self.cell.apply(&enter(), now, ask);
+        if let Ask::Refund(_) = ask {
+            self.nudge();
+        }
+        self.cell.algorithm().decision(verdict)
+    }
+
+    /// Reserves: returns what that led to, and what gives it back; or the denial.
+    fn reserve(&self, guard: &Guard, cost: u64, within: Duration, now: Tick) -> Result<(Decision, Receipt), Decision> {
+        if let Some(denial) = self.blocked(guard, now) {
+            return Err(denial);
+        }
+        let verdict = self.cell.apply(guard, now, Ask::Reserve(cost, saturating_nanos(within)));
+        let algorithm = self.cell.algorithm();
+        let decision = algorithm.decision(verdict);
+        if decision.allowed { Ok((decision, algorithm.receipt(verdict, cost))) } else { Err(decision) }
+    }
+
+    /// Has whoever waits look again.
+    fn nudge(&self) {
+        #[cfg(feature = "async")]
+        self.waiters.nudge(Everybody::<A>::ID);
+    }
+}
+
+#[cfg(feature = "async")]
+impl<A: Algorithm> SingleLimiter<A> {
+    /// Waits until a request passes, and counts it then. See [`Limiter::until_ready`](crate::Limiter::until_ready).
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::TooManyWaiters`] if 65,536 wait already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::SingleLimiter;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limiter: SingleLimiter = SingleLimiter::new("1/10ms".parse()?)?;
+    /// limiter.until_ready().await?;
+    /// limiter.until_ready().await?;
+    /// assert_eq!(limiter.stats().allowed, 2);
+    /// # Ok(()) }
+    /// ```
+    pub fn until_ready(&self) -> impl Future<Output = Result<(), WaitError>> + Send + 'static + use<A> {
+        self.until_ready_with(1, WaitOptions::new())
+    }
+
+    /// Does what [`SingleLimiter::until_ready`] does for a request that costs `cost`, with a time to give up and a
+    /// jitter.
+    ///
+    /// # Errors
+    ///
+    /// As [`Limiter::until_ready_with`](crate::Limiter::until_ready_with).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{SingleLimiter, WaitError, WaitOptions};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tollgate::QuotaError> {
+    /// let limiter: SingleLimiter = SingleLimiter::new("1/hour".parse()?)?;
+    /// let soon = WaitOptions::new().within(Duration::from_secs(1));
+    /// assert!(limiter.until_ready_with(1, soon).await.is_ok());
+    /// assert_eq!(limiter.until_ready_with(1, soon).await, Err(WaitError::TooLate));
+    /// # Ok(()) }
+    /// ```
+    pub fn until_ready_with(
+        &self,
+        cost: u64,
+        options: WaitOptions,
+    ) -> impl Future<Output = Result<(), WaitError>> + Send + 'static + use<A> {
+        Ready::new(Everybody { inner: Arc::clone(&self.inner) }, cost, options)
+    }
+}
+
+/// The only key there is.
+#[cfg(feature = "async")]
+struct Everybody<A: Algorithm> {
+    inner: Arc<Inner<A>>,
+}
+
+#[cfg(feature = "async")]
+impl<A: Algorithm> Everybody<A> {
+    /// Its identity among those who wait.
+    const ID: u64 = 0;
+}
+
+#[cfg(feature = "async")]
+impl<A: Algorithm> Turn for Everybody<A> {
+    fn waiters(&self) -> &Waiters {
+        &self.inner.waiters
+    }
+
+    fn id(&self) -> u64 {
+        Self::ID
+    }
+
+    fn now(&self) -> Tick {
+        self.inner.clock.now()
+    }
+
+    fn try_now(&self, cost: u64, now: Tick) -> Decision {
+        let reserved = self.inner.reserve(&enter(), cost, Duration::ZERO, now);
+        reserved.map_or_else(|denial| denial, |(decision, _)| decision)
+    }
+
+    fn count(&self, cost: u64, is_allowed: bool) {
+        if cost > 0 {
+            self.inner.counts.add(enter().thread_index(), is_allowed);
+        }
     }
 }
 
@@ -508,6 +618,8 @@ impl<A: Algorithm> SingleBuilder<A> {
             clock,
             counts: Counts::new(),
             quota: self.quota,
+            #[cfg(feature = "async")]
+            waiters: Waiters::new(Waiters::MOST),
         };
         Ok(SingleLimiter { inner: Arc::new(inner) })
     }

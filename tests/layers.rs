@@ -11,7 +11,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("vocabulary", &["clock", "decision", "error", "quota"]),
     ("algorithm", &["algorithm"]),
     ("state", &["key", "table", "ring"]),
-    ("library", &["count", "sweep", "limiter", "single"]),
+    ("library", &["count", "sweep", "wait", "limiter", "single"]),
     ("edges", &["http"]),
 ];
 

@@ -4,11 +4,11 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
 
-use crate::algorithm::Ask;
+use crate::algorithm::{Ask, Receipt};
 use crate::clock::{Tick, saturating_nanos};
 use crate::decision::Decision;
-use crate::limiter::{Algorithm, Limiter, Reservation, Target};
-use crate::table::{Resident, enter};
+use crate::limiter::{Algorithm, Inner, Limiter, Reservation, Target};
+use crate::table::{Guard, Resident, enter};
 
 impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     /// Gives back `cost` that the key has spent, such as that of a request that failed; returns what a look says
@@ -146,18 +146,9 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
         let inner = &*self.inner;
         let id = inner.identity(key);
         let guard = enter();
-        if let Some(denial) = inner.blocked(&guard, id, now) {
-            inner.count(&guard, cost, &denial);
-            return Err(denial);
-        }
-        let verdict = inner.table.apply(&guard, id, now, Ask::Reserve(cost, saturating_nanos(within)));
-        let algorithm = inner.table.algorithm();
-        let decision = algorithm.decision(verdict);
-        inner.count(&guard, cost, &decision);
-        if !decision.allowed {
-            return Err(decision);
-        }
-        let receipt = algorithm.receipt(verdict, cost);
+        let reserved = inner.reserve(&guard, id, cost, within, now);
+        inner.count(&guard, cost, reserved.as_ref().map_or_else(|denial| denial, |(decision, _)| decision));
+        let (decision, receipt) = reserved?;
         Ok(Reservation::new(Target::Table(&inner.table, id), &inner.clock, receipt, decision.delay(), now))
     }
 
@@ -196,6 +187,9 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
         let guard = enter();
         let _ = self.inner.blocks.apply(&guard, id, now, Ask::Refund(u64::MAX));
         let _ = self.inner.table.apply(&guard, id, now, Ask::Refund(u64::MAX));
+        // Whoever is woken may check at once, and guards do not nest.
+        drop(guard);
+        self.inner.nudge(id);
     }
 
     /// Denies the key whatever it asks for so long, or for as long as it is blocked already; tells whether there was
@@ -249,7 +243,30 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
         K: Borrow<Q>,
     {
         let id = self.inner.identity(key);
-        let decision = self.inner.table.apply(&enter(), id, now, ask);
-        self.inner.table.algorithm().decision(decision)
+        let verdict = self.inner.table.apply(&enter(), id, now, ask);
+        if let Ask::Refund(_) = ask {
+            self.inner.nudge(id);
+        }
+        self.inner.table.algorithm().decision(verdict)
+    }
+}
+
+impl<A: Algorithm, S> Inner<A, S> {
+    /// Reserves: returns what that led to, and what gives it back; or the denial.
+    pub(super) fn reserve(
+        &self,
+        guard: &Guard,
+        id: u64,
+        cost: u64,
+        within: Duration,
+        now: Tick,
+    ) -> Result<(Decision, Receipt), Decision> {
+        if let Some(denial) = self.blocked(guard, id, now) {
+            return Err(denial);
+        }
+        let verdict = self.table.apply(guard, id, now, Ask::Reserve(cost, saturating_nanos(within)));
+        let algorithm = self.table.algorithm();
+        let decision = algorithm.decision(verdict);
+        if decision.allowed { Ok((decision, algorithm.receipt(verdict, cost))) } else { Err(decision) }
     }
 }

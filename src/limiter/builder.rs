@@ -17,6 +17,8 @@ use crate::limiter::{Algorithm, Inner, Limiter, Progress};
 use crate::quota::Quota;
 use crate::sweep;
 use crate::table::{Overflow, Table};
+#[cfg(feature = "async")]
+use crate::wait::Waiters;
 
 /// Builds a [`Limiter`].
 ///
@@ -31,6 +33,7 @@ use crate::table::{Overflow, Table};
 /// | [`queue`](Builder::queue), for the leaky bucket | off: a meter |
 /// | [`aligned`](Builder::aligned), for the fixed window | [`Alignment::Start`] |
 /// | [`count_denied`](Builder::count_denied), for the sliding log | off |
+/// | `max_waiters`, with the feature `async` | 65,536 |
 ///
 /// # Examples
 ///
@@ -44,6 +47,8 @@ pub struct Builder<K: ?Sized, A: Algorithm, S = KeyState> {
     is_swept: bool,
     options: A::Options,
     hasher: S,
+    #[cfg(feature = "async")]
+    max_waiters: usize,
     key: PhantomData<fn(&K)>,
 }
 
@@ -58,6 +63,8 @@ impl<K: ?Sized, A: Algorithm> Builder<K, A> {
             is_swept: true,
             options: A::Options::default(),
             hasher: KeyState::default(),
+            #[cfg(feature = "async")]
+            max_waiters: Waiters::MOST,
             key: PhantomData,
         }
     }
@@ -145,8 +152,36 @@ impl<K: ?Sized, A: Algorithm, S> Builder<K, A, S> {
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
     pub fn hasher<T>(self, hasher: T) -> Builder<K, A, T> {
-        let Self { quota, clock, max_keys, overflow, is_swept, options, hasher: _, key } = self;
-        Builder { quota, clock, max_keys, overflow, is_swept, options, hasher, key }
+        Builder {
+            quota: self.quota,
+            clock: self.clock,
+            max_keys: self.max_keys,
+            overflow: self.overflow,
+            is_swept: self.is_swept,
+            options: self.options,
+            hasher,
+            #[cfg(feature = "async")]
+            max_waiters: self.max_waiters,
+            key: self.key,
+        }
+    }
+
+    /// Sets how many may wait in [`Limiter::until_ready`] at a time, for all keys together.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::{Limiter, WaitError};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tollgate::QuotaError> {
+    /// let limiter: Limiter<u64> = Limiter::builder("1/hour".parse()?).max_waiters(0).build()?;
+    /// assert!(limiter.until_ready(&7).await.is_ok(), "the first need not wait");
+    /// assert_eq!(limiter.until_ready(&7).await, Err(WaitError::TooManyWaiters { most: 0 }));
+    /// # Ok(()) }
+    /// ```
+    #[cfg(feature = "async")]
+    pub fn max_waiters(self, most: usize) -> Self {
+        Self { max_waiters: most, ..self }
     }
 
     /// Builds the limiter.
@@ -168,6 +203,8 @@ impl<K: ?Sized, A: Algorithm, S> Builder<K, A, S> {
             counts: Counts::new(),
             quota: self.quota,
             progress: Progress::default(),
+            #[cfg(feature = "async")]
+            waiters: Waiters::new(self.max_waiters),
         });
         if self.is_swept {
             let weak: Weak<Inner<A, S>> = Arc::downgrade(&inner);

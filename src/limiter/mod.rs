@@ -5,6 +5,8 @@ mod algorithm;
 mod builder;
 mod check;
 mod reservation;
+#[cfg(feature = "async")]
+mod turn;
 
 pub use self::algorithm::Algorithm;
 pub use self::builder::Builder;
@@ -27,6 +29,8 @@ use crate::quota::Quota;
 use crate::sweep::Sweep;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use crate::table::{Guard, SEGMENTS, Table, enter};
+#[cfg(feature = "async")]
+use crate::wait::Waiters;
 
 /// Limits each of many keys to the same quota, without locks.
 ///
@@ -68,6 +72,8 @@ struct Inner<A: Algorithm, S> {
     counts: Counts,
     quota: Quota,
     progress: Progress,
+    #[cfg(feature = "async")]
+    waiters: Waiters,
 }
 
 /// How far the sweeper is.
@@ -257,8 +263,9 @@ impl<K: ?Sized, A: Algorithm, S> Limiter<K, A, S> {
         let table = &self.inner.table;
         let before = table.evicted();
         for index in 0..SEGMENTS {
-            table.sweep(&enter(), index, now);
-            self.inner.blocks.sweep(&enter(), index, now);
+            let guard = enter();
+            table.sweep(&guard, index, now);
+            self.inner.blocks.sweep(&guard, index, now);
         }
         table.collect();
         self.inner.blocks.collect();
@@ -329,6 +336,13 @@ impl<A: Algorithm, S> Inner<A, S> {
         block_denial(self.table.algorithm(), self.blocks.check(guard, id, now, 0).wait_ns)
     }
 
+    /// Has whoever waits for an identity look again.
+    #[inline(always)]
+    fn nudge(&self, _id: u64) {
+        #[cfg(feature = "async")]
+        self.waiters.nudge(_id);
+    }
+
     /// Counts a decision about anything but a look.
     #[inline(always)]
     fn count(&self, guard: &Guard, cost: u64, decision: &Decision) {
@@ -369,7 +383,8 @@ impl<A: Algorithm, S: Send + Sync> Sweep for Inner<A, S> {
         }
         let mut lines = 0;
         while index < SEGMENTS && lines < LINES {
-            lines += self.table.sweep(&enter(), index, now) + self.blocks.sweep(&enter(), index, now);
+            let guard = enter();
+            lines += self.table.sweep(&guard, index, now) + self.blocks.sweep(&guard, index, now);
             index += 1;
         }
         // Relaxed: as above.
