@@ -83,8 +83,14 @@ pub(crate) struct ReplayOptions {
 pub(crate) enum AlgorithmChoice {
     /// A bucket that refills steadily (GCRA)
     TokenBucket,
+    /// A bucket that leaks steadily and denies what would overflow
+    LeakyBucket,
+    /// A bucket whose tokens come back together at the end of each period
+    IntervalBucket,
     /// A count that starts again with each period
     FixedWindow,
+    /// A count whose period opens with the key's first request
+    OwnWindow,
     /// The counts of two periods, the older one weighed
     SlidingCounter,
     /// The exact times of what passed within the last period
@@ -96,7 +102,10 @@ impl AlgorithmChoice {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::TokenBucket => "token-bucket",
+            Self::LeakyBucket => "leaky-bucket",
+            Self::IntervalBucket => "interval-bucket",
             Self::FixedWindow => "fixed-window",
+            Self::OwnWindow => "own-window",
             Self::SlidingCounter => "sliding-counter",
             Self::SlidingLog => "sliding-log",
         }

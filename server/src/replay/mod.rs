@@ -8,7 +8,7 @@ mod outcome;
 mod report;
 mod requests;
 
-use tollgate::{FixedWindow, SlidingCounter, SlidingLog, TokenBucket};
+use tollgate::{FixedWindow, IntervalBucket, LeakyBucket, OwnWindow, SlidingCounter, SlidingLog, TokenBucket};
 
 use crate::cli::{self, AlgorithmChoice, ReplayOptions};
 use crate::failure::Failure;
@@ -21,7 +21,10 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<(), Failure> {
     let requests = requests::read(input, &options.key)?;
     let outcome = match options.algorithm {
         AlgorithmChoice::TokenBucket => outcome::decide::<TokenBucket>(&requests, options.limit),
+        AlgorithmChoice::LeakyBucket => outcome::decide::<LeakyBucket>(&requests, options.limit),
+        AlgorithmChoice::IntervalBucket => outcome::decide::<IntervalBucket>(&requests, options.limit),
         AlgorithmChoice::FixedWindow => outcome::decide::<FixedWindow>(&requests, options.limit),
+        AlgorithmChoice::OwnWindow => outcome::decide::<OwnWindow>(&requests, options.limit),
         AlgorithmChoice::SlidingCounter => outcome::decide::<SlidingCounter>(&requests, options.limit),
         AlgorithmChoice::SlidingLog => outcome::decide::<SlidingLog>(&requests, options.limit),
     }?;

@@ -62,7 +62,8 @@ fn shortened(seconds: u32, longest: Duration, quota: &Quota) -> Duration {
 
 /// Returns a time in which every key becomes as good as new, whatever it has spent.
 fn longest_memory(quota: &Quota) -> Duration {
-    let refill_ns = (quota.period().as_nanos() * u128::from(quota.burst())).div_ceil(u128::from(quota.limit()));
+    // In whole periods: so long does a bucket take that is refilled at the end of each.
+    let refill_ns = quota.period().as_nanos().saturating_mul(u128::from(quota.burst().div_ceil(quota.limit())));
     let refill = Duration::from_nanos(u64::try_from(refill_ns).unwrap_or(u64::MAX));
     refill.max(quota.period().saturating_mul(2)) + Duration::from_secs(1)
 }
