@@ -8,7 +8,11 @@ mod outcome;
 mod report;
 mod requests;
 
-use tollgate::{FixedWindow, IntervalBucket, LeakyBucket, OwnWindow, SlidingCounter, SlidingLog, TokenBucket};
+use std::path::Path;
+
+use tollgate::{
+    FixedWindow, IntervalBucket, LeakyBucket, OwnWindow, Quota, SlidingCounter, SlidingLog, Tick, TokenBucket,
+};
 
 use crate::cli::{self, AlgorithmChoice, ReplayOptions};
 use crate::failure::Failure;
@@ -30,4 +34,13 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<(), Failure> {
     }?;
     let report = report::Report { options, requests: &requests, outcome: &outcome };
     cli::print(&if options.json { report.json() } else { report.table() })
+}
+
+/// Reads a log, and returns the number of the address and the tick of each request, in order; the first is at tick 0.
+///
+/// Pauses beyond what anybody remembers under the quota are shortened by whole periods.
+pub(crate) fn offered(file: &Path, quota: &Quota) -> Result<Vec<(u64, Tick)>, Failure> {
+    let requests = requests::read(input::open(file)?, &KeyChoice::address())?;
+    let ticks = outcome::ticks(&requests, quota);
+    Ok(requests.sorted.iter().map(|request| u64::from(request.key)).zip(ticks).collect())
 }

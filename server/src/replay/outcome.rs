@@ -31,11 +31,7 @@ pub(super) fn decide<A: Algorithm>(requests: &Requests, quota: Quota) -> Result<
     let limiter = builder.max_keys(requests.keys.len()).build().map_err(Failure::usage)?;
     let mut outcome = Outcome { allowed: 0, denied: 0, by_key: vec![Tally::default(); requests.keys.len()] };
     let longest = longest_memory(&quota);
-    let mut latest = requests.sorted.first().map_or(0, |first| first.unix_seconds);
-    let mut now = Tick::ZERO;
-    for request in &requests.sorted {
-        now = now + shortened(request.unix_seconds - latest, longest, &quota);
-        latest = request.unix_seconds;
+    for (request, now) in requests.sorted.iter().zip(ticks(requests, &quota)) {
         let decision = limiter.check_at(&u64::from(request.key), now);
         // Nobody is ever told to wait for longer, except where a word can count no further.
         if decision.retry_after().is_none_or(|wait| wait > longest) {
@@ -49,6 +45,18 @@ pub(super) fn decide<A: Algorithm>(requests: &Requests, quota: Quota) -> Result<
         outcome.denied += u64::from(!is_allowed);
     }
     Ok(outcome)
+}
+
+/// Returns the tick of each request; the first is at tick 0.
+pub(super) fn ticks(requests: &Requests, quota: &Quota) -> impl Iterator<Item = Tick> {
+    let (quota, longest) = (*quota, longest_memory(quota));
+    let mut latest = requests.sorted.first().map_or(0, |first| first.unix_seconds);
+    let mut now = Tick::ZERO;
+    requests.sorted.iter().map(move |request| {
+        now = now + shortened(request.unix_seconds - latest, longest, &quota);
+        latest = request.unix_seconds;
+        now
+    })
 }
 
 /// Returns a pause without the whole periods that it has beyond what anybody remembers: it means the same, and ticks
