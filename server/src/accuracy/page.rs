@@ -31,10 +31,11 @@ pub(super) fn page(comparison: &Comparison, options: &AccuracyOptions) -> String
         text,
         "\nTimes are in periods since the limiter began. The search climbs from random schedules of up to {} bursts and even\n\
          trains of requests of one client, by random changes, and tries at most {} of them on the library's own limiter.\n\
-         It stops early where it reaches the bound. What a schedule does without is left out afterwards.\n\n\
+         Where the bound is reached, {} are enough. What a schedule does without is left out afterwards.\n\n\
          ## Against an exact log\n\n",
         search::MOST_TRAINS,
-        search::MOST_TRIED
+        search::MOST_TRIED,
+        search::LEAST_TRIED
     );
     write_errors(&mut text, comparison);
     write_notes(&mut text, comparison);

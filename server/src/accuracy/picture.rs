@@ -72,7 +72,7 @@ fn draw_edges(area: &Area<'_>, comparison: &Comparison) -> Drawing<()> {
         .margin_top(52)
         .x_label_area_size(44)
         .y_label_area_size(52)
-        .build_cartesian_2d(SHOWN[0]..SHOWN[1], 0..2 * limit + limit.div_ceil(8))?;
+        .build_cartesian_2d(SHOWN[0]..SHOWN[1], 0..2 * limit + (2 * limit).div_ceil(3))?;
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -89,6 +89,8 @@ fn draw_edges(area: &Area<'_>, comparison: &Comparison) -> Drawing<()> {
         .draw()?;
     let limit_line = [(SHOWN[0], limit), (SHOWN[1], limit)];
     chart.draw_series(DashedLineSeries::new(limit_line, 6, 5, GREY.stroke_width(2)))?;
+    let (x, y) = chart.backend_coord(&(SHOWN[0], limit));
+    write_at(area, "the limit", (x + 36, y - 10), 13)?;
     for (line, color) in lines(comparison).into_iter().zip(COLORS) {
         let series = LineSeries::new(line.points, color.stroke_width(3));
         let entry = move |(x, y)| PathElement::new(vec![(x, y), (x + 22, y)], color.stroke_width(3));
@@ -151,7 +153,7 @@ fn steps(points: impl Iterator<Item = (f64, u64)>) -> Vec<(f64, u64)> {
 fn draw_bars(area: &Area<'_>, comparison: &Comparison) -> Drawing<()> {
     let Comparison { quota, traffics, rows } = comparison;
     write_title(area, &format!("The most in any one period, at a limit of {quota} for each key"))?;
-    let chart_area = area.margin(52, 50, 18, 18);
+    let chart_area = area.margin(52, 66, 18, 18);
     let mut chart = ChartBuilder::on(&chart_area)
         .y_label_area_size(52)
         .build_cartesian_2d(0.0..rows.len() as f64, 0..2 * quota.limit() + quota.limit().div_ceil(8))?;

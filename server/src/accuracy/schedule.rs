@@ -43,17 +43,26 @@ impl Schedule {
 
     /// Returns the schedule in words, its times in periods.
     pub(super) fn shown(&self, quota: &Quota) -> String {
-        let period = quota.period().as_nanos() as f64;
+        // No longer than a day.
+        let period_ns = quota.period().as_nanos() as u64;
         let mut text = String::new();
         for Train { start_ns, every_ns, count } in &self.trains {
             let comma = if text.is_empty() { "" } else { "; " };
-            let _ = write!(text, "{comma}{count} at {:.3}", *start_ns as f64 / period);
+            let _ = write!(text, "{comma}{count} at {}", moment(*start_ns, period_ns));
             if *every_ns > 0 && *count > 1 {
-                let _ = write!(text, ", one every {:.4}", *every_ns as f64 / period);
+                let _ = write!(text, ", one every {:.4}", *every_ns as f64 / period_ns as f64);
             }
         }
         text
     }
+}
+
+/// Returns a moment in periods; what lies a nanosecond before the end of one says so.
+fn moment(at_ns: u64, period_ns: u64) -> String {
+    if (at_ns + 1).is_multiple_of(period_ns) {
+        return format!("{} less 1 ns", (at_ns + 1) / period_ns);
+    }
+    format!("{:.3}", at_ns as f64 / period_ns as f64)
 }
 
 /// Returns the most of some ascending ticks that lie in one period, of whose two ends one belongs to it.
@@ -71,6 +80,12 @@ pub(super) fn most_in_a_period(ticks: &[u64], period_ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_are_told_in_periods() {
+        let shown = [0, 9, 10, 15, 19, 20].map(|at| moment(at, 10));
+        assert_eq!(shown, ["0.000", "1 less 1 ns", "1.000", "1.500", "2 less 1 ns", "2.000"]);
+    }
 
     #[test]
     fn a_period_has_one_of_its_ends() {

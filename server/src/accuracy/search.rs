@@ -11,6 +11,9 @@ use crate::failure::Failure;
 /// How many schedules are tried at most.
 pub(super) const MOST_TRIED: u64 = 4_000;
 
+/// How many are tried even where the bound is reached before, so that a bound which is too low is found out.
+pub(super) const LEAST_TRIED: u64 = 600;
+
 /// After how many that are no better the search begins anew.
 const PATIENCE: u64 = 400;
 
@@ -31,17 +34,16 @@ pub(super) struct Found {
     pub(super) tried: u64,
 }
 
-/// Climbs from random schedules, by random changes that are kept where no fewer pass, until the bound is reached or
-/// enough was tried.
+/// Climbs from random schedules, by random changes that are kept where no fewer pass, until enough was tried.
 pub(super) fn worst(choice: AlgorithmChoice, quota: &Quota, bound: u64) -> Result<Found, Failure> {
     let gate = contender::gate(choice, quota)?;
     let mut climb = Climb::new(&*gate, quota);
     let mut best = (0, Schedule::default());
-    while climb.tried < MOST_TRIED && best.0 < bound {
+    while climb.goes_on(best.0, bound) {
         let mut present = climb.random();
         let mut most = climb.most(&present);
         let mut idle = 0;
-        while idle < PATIENCE && climb.tried < MOST_TRIED && most < bound {
+        while idle < PATIENCE && climb.goes_on(most, bound) {
             let next = climb.changed(&present);
             let reached = climb.most(&next);
             idle = if reached > most { 0 } else { idle + 1 };
@@ -72,6 +74,11 @@ impl<'a> Climb<'a> {
         // No longer than a day.
         let period_ns = quota.period().as_nanos() as u64;
         Self { gate, limit: quota.limit(), period_ns, numbers: Numbers::new(1), tried: 0 }
+    }
+
+    /// Tells whether to try more: until enough was tried, and fewer are enough where the bound is reached.
+    fn goes_on(&self, most: u64, bound: u64) -> bool {
+        self.tried < if most < bound { MOST_TRIED } else { LEAST_TRIED }
     }
 
     /// Tries a schedule, with a key that nobody had.
