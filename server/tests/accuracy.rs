@@ -138,6 +138,37 @@ fn the_committed_page_is_what_the_program_writes_now() {
     }
 }
 
+/// Returns the cells of the first row of a table that begins with this one, without the first.
+fn cells<'a>(page: &'a str, first: &str) -> Vec<&'a str> {
+    let rows = page.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+    let found = rows.into_iter().find(|cells| cells[0] == first).unwrap_or_else(|| panic!("no row {first}"));
+    found[1..].to_vec()
+}
+
+#[test]
+fn the_advice_on_algorithms_has_the_figures_of_the_page() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let text = |name| std::fs::read_to_string(docs.join(name)).expect("the page is there");
+    let (advice, page) = (text("choosing.md"), text("accuracy.md"));
+    let (most, errors) = page.split_once("## Against an exact log").expect("both tables");
+    let plain = |share: &str| share.replace(".00", "");
+    for (idx, (algorithm, ..)) in BOUNDS.into_iter().enumerate() {
+        let (most, errors) = (cells(most, algorithm), cells(errors, algorithm));
+        let told = |first| cells(&advice, first)[idx];
+        // Bound in letters, bound, worst found, adversary, Zipf, real log.
+        assert_eq!(told("the same at `20/min`, found by search"), most[2], "{algorithm}");
+        assert_eq!(told("seen for an address of a real log"), most[5], "{algorithm}");
+        for (first, at) in [
+            ("adversary at the windows' edges, %", 0),
+            ("on Zipf traffic at twice the limit, %", 2),
+            ("there wrongly admitted / denied, %", 4),
+        ] {
+            let expected = format!("{} / {}", plain(errors[at]), plain(errors[at + 1]));
+            assert_eq!(told(first), expected, "{algorithm}");
+        }
+    }
+}
+
 #[test]
 fn the_page_needs_no_log_and_finds_its_picture() {
     let folder = Folder::new("accuracy-plain");
