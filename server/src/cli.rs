@@ -18,6 +18,8 @@ pub(crate) enum Task {
     Serve(ServeOptions),
     /// Replay a log.
     Replay(ReplayOptions),
+    /// Compare the algorithms.
+    Accuracy(AccuracyOptions),
     /// Print the help or the version.
     Print(String),
 }
@@ -39,6 +41,8 @@ enum Command {
     Serve(ServeOptions),
     /// Replay an access log against a limit and report what it would have denied
     Replay(ReplayOptions),
+    /// Compare what each algorithm lets pass with its bound and with an exact log, as a page with a picture
+    Accuracy(AccuracyOptions),
 }
 
 /// How to serve.
@@ -78,13 +82,39 @@ pub(crate) struct ReplayOptions {
     pub(crate) top: usize,
 }
 
+/// How to compare the algorithms.
+#[derive(Args, Debug)]
+pub(crate) struct AccuracyOptions {
+    /// A log of real traffic to compare them on as well, in common or combined format, plain or gzip
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// How much may pass for each key: 1 to 200 in a second to a day
+    #[arg(long, value_name = "LIMIT", default_value = "20/min")]
+    pub(crate) limit: Quota,
+    /// Where to write the picture
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: PathBuf,
+    /// Where to write the page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: PathBuf,
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// The algorithms that a limit can be kept by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AlgorithmChoice {
     /// A bucket that refills steadily (GCRA)
     TokenBucket,
+    /// A bucket that leaks steadily and denies what would overflow
+    LeakyBucket,
+    /// A bucket whose tokens come back together at the end of each period
+    IntervalBucket,
     /// A count that starts again with each period
     FixedWindow,
+    /// A count whose period opens with the key's first request
+    OwnWindow,
     /// The counts of two periods, the older one weighed
     SlidingCounter,
     /// The exact times of what passed within the last period
@@ -96,7 +126,10 @@ impl AlgorithmChoice {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::TokenBucket => "token-bucket",
+            Self::LeakyBucket => "leaky-bucket",
+            Self::IntervalBucket => "interval-bucket",
             Self::FixedWindow => "fixed-window",
+            Self::OwnWindow => "own-window",
             Self::SlidingCounter => "sliding-counter",
             Self::SlidingLog => "sliding-log",
         }
@@ -107,6 +140,7 @@ impl AlgorithmChoice {
 pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Task, Failure> {
     match CommandLine::try_parse_from(arguments) {
         Ok(CommandLine { command: Some(Command::Replay(options)), .. }) => Ok(Task::Replay(options)),
+        Ok(CommandLine { command: Some(Command::Accuracy(options)), .. }) => Ok(Task::Accuracy(options)),
         Ok(CommandLine { command: Some(Command::Serve(options)), .. }) => Ok(Task::Serve(options)),
         Ok(CommandLine { command: None, serve }) => Ok(Task::Serve(serve)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
@@ -183,6 +217,8 @@ mod tests {
             (&["replay"], "<FILE>"),
             (&["replay", "-", "--key", "shoe"], "shoe"),
             (&["replay", "-", "--top", "-1"], "-1"),
+            (&["accuracy", "--svg", "a.svg"], "--markdown"),
+            (&["accuracy", "--svg", "a.svg", "--markdown", "a.md", "--limit", "many"], "many"),
             (&["reply"], "reply"),
         ] {
             let failure = read_words(words).expect_err("a failure");

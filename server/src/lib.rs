@@ -1,4 +1,5 @@
-//! What the program `tollgate` does: it serves limits over HTTP, and replays access logs against them.
+//! What the program `tollgate` does: it serves limits over HTTP, replays access logs against them, and compares the
+//! algorithms that keep them.
 //!
 //! [`access_log`] stands alone and may be used, and fuzzed, by itself.
 
@@ -9,6 +10,8 @@ mod failure;
 
 mod replay;
 mod serve;
+
+mod accuracy;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -23,6 +26,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = cli::read(arguments).and_then(|task| match task {
         Task::Serve(options) => serve::run(&options),
         Task::Replay(options) => replay::run(&options),
+        Task::Accuracy(options) => accuracy::run(&options),
         Task::Print(text) => cli::print(&text),
     });
     match outcome {

@@ -14,12 +14,21 @@ use support::plain_log::{self, Request};
 use support::{run, run_with_input};
 
 /// Limits as they are written, and their rules.
-const LIMITS: [(&str, &str, Rule); 15] = [
+const LIMITS: [(&str, &str, Rule); 24] = [
     ("100/min", "token-bucket", Rule::Bucket { limit: 100, seconds: 60, burst: 100 }),
     ("5/10s", "token-bucket", Rule::Bucket { limit: 5, seconds: 10, burst: 5 }),
     ("30/min", "token-bucket", Rule::Bucket { limit: 30, seconds: 60, burst: 30 }),
     ("97/hour", "token-bucket", Rule::Bucket { limit: 97, seconds: 3600, burst: 97 }),
     ("7/min burst 3", "token-bucket", Rule::Bucket { limit: 7, seconds: 60, burst: 3 }),
+    ("30/min", "leaky-bucket", Rule::Bucket { limit: 30, seconds: 60, burst: 30 }),
+    ("7/min burst 3", "leaky-bucket", Rule::Bucket { limit: 7, seconds: 60, burst: 3 }),
+    ("30/min", "interval-bucket", Rule::Interval { limit: 30, seconds: 60, burst: 30 }),
+    ("5/10s", "interval-bucket", Rule::Interval { limit: 5, seconds: 10, burst: 5 }),
+    ("7/min burst 3", "interval-bucket", Rule::Interval { limit: 7, seconds: 60, burst: 3 }),
+    ("3/10s burst 40", "interval-bucket", Rule::Interval { limit: 3, seconds: 10, burst: 40 }),
+    ("30/min", "own-window", Rule::Own { limit: 30, seconds: 60, overhangs: true }),
+    ("5/10s", "own-window", Rule::Own { limit: 5, seconds: 10, overhangs: false }),
+    ("97/hour", "own-window", Rule::Own { limit: 97, seconds: 3600, overhangs: true }),
     ("100/min", "sliding-log", Rule::Log { limit: 100, seconds: 60 }),
     ("5/10s", "sliding-log", Rule::Log { limit: 5, seconds: 10 }),
     ("30/min", "sliding-log", Rule::Log { limit: 30, seconds: 60 }),

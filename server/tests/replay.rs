@@ -142,9 +142,15 @@ fn a_hundred_a_minute_pass_each_address_unless_told_otherwise() {
 fn each_algorithm_keeps_the_limit_its_own_way() {
     // A bucket gets a token back each five seconds, a window all at ten, a log each call ten seconds later, and a counter
     // has half of the first two calls out of sight at fifteen.
-    for (algorithm, early, all) in
-        [("token-bucket", 3, 5), ("fixed-window", 4, 4), ("sliding-counter", 2, 3), ("sliding-log", 3, 4)]
-    {
+    for (algorithm, early, all) in [
+        ("token-bucket", 3, 5),
+        ("leaky-bucket", 3, 5),
+        ("interval-bucket", 4, 4),
+        ("fixed-window", 4, 4),
+        ("own-window", 4, 4),
+        ("sliding-counter", 2, 3),
+        ("sliding-log", 3, 4),
+    ] {
         for (seconds, allowed) in [(&[0, 9, 11, 11][..], early), (&[0, 9, 11, 11, 12, 15, 19], all)] {
             let report = replay(&["--limit", "2/10s", "--algorithm", algorithm], log_at(seconds));
             let requests = seconds.len() as u64;
@@ -154,6 +160,17 @@ fn each_algorithm_keeps_the_limit_its_own_way() {
     }
     let report = replay(&["--limit", "7/min burst 3"], log_at(&[0, 0, 0, 0, 8, 9]));
     assert_eq!((counts(&report), &report["limit"]), ([6, 4, 2, 1, 0], &json!("7/min burst 3")));
+    // A window of the client's own opens with its request at fifteen, the others at ten and at twenty.
+    for (algorithm, allowed) in [("own-window", 4), ("fixed-window", 5)] {
+        let report = replay(&["--limit", "2/10s", "--algorithm", algorithm], log_at(&[0, 15, 15, 21, 25]));
+        assert_eq!(counts(&report), [5, allowed, 5 - allowed, 1, 0], "{algorithm}");
+    }
+    // An interval bucket has its tokens back at ten and no sooner, and saves up what a fixed window forgets.
+    for (algorithm, allowed) in [("interval-bucket", 6), ("leaky-bucket", 7)] {
+        let args = ["--limit", "2/10s burst 3", "--algorithm", algorithm];
+        let report = replay(&args, log_at(&[0, 0, 0, 5, 30, 30, 30, 30]));
+        assert_eq!(counts(&report), [8, allowed, 8 - allowed, 1, 0], "{algorithm}");
+    }
     // A burst beyond the limit comes back over more than one period.
     assert_eq!(counts(&replay(&["--limit", "1/10s burst 3"], log_at(&[0, 0, 0, 25, 25, 25]))), [6, 5, 1, 1, 0]);
 }
@@ -323,7 +340,8 @@ fn what_cannot_be_done_is_refused_in_one_line() {
         (&["replay", "-", "--top", "-1"], "-1"),
         (
             &["replay", "-", "--algorithm", "luck"],
-            "[possible values: token-bucket, fixed-window, sliding-counter, sliding-log]",
+            "[possible values: token-bucket, leaky-bucket, interval-bucket, fixed-window, own-window, sliding-counter, \
+             sliding-log]",
         ),
         (
             &["replay", "-", "--limit", "7/min burst 3", "--algorithm", "sliding-log"],
@@ -447,6 +465,17 @@ fn a_pause_of_decades_leaves_windows_where_they_were() {
         let log = early.clone() + &seconds.map(late).concat();
         let found = replay(&["--limit", "2/10s", "--algorithm", "fixed-window"], log);
         assert_eq!(counts(&found), [5, allowed, 5 - allowed, 1, 0], "{seconds:?}");
+    }
+}
+
+#[test]
+fn a_pause_of_decades_fills_a_bucket_whose_tokens_come_back_together() {
+    // Five tokens are back after the third end of a period, wherever in its own the pause ends.
+    for second in 0..10 {
+        let late = format!("192.0.2.1 - - [01/Jan/2050:00:00:0{second} +0000] \"GET / HTTP/1.1\" 200 5\n").repeat(6);
+        let early = "192.0.2.1 - - [31/Dec/1999:23:59:57 +0000] \"GET / HTTP/1.1\" 200 5\n".repeat(6);
+        let found = replay(&["--limit", "2/10s burst 5", "--algorithm", "interval-bucket"], early + &late);
+        assert_eq!(counts(&found), [12, 10, 2, 1, 0], "{second}");
     }
 }
 

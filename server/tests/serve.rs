@@ -126,7 +126,13 @@ fn a_token_bucket_is_served_too() {
 fn windows_are_served_too() {
     let hours_ms = |hours: u64| hours * 3_600_000;
     // A counter remembers a call for the rest of its window and the next one.
-    for (algorithm, soonest, latest) in [("fixed-window", 0, 100), ("sliding-counter", 100, 200)] {
+    for (algorithm, soonest, latest) in [
+        ("leaky-bucket", 99, 100),
+        ("interval-bucket", 0, 100),
+        ("fixed-window", 0, 100),
+        ("own-window", 99, 100),
+        ("sliding-counter", 100, 200),
+    ] {
         let server = Server::start(&["--limit", "3/100hours", "--algorithm", algorithm]);
         let statuses: Vec<_> = (0..4).map(|_| server.get("/v1/check?key=me").status).collect();
         assert_eq!(statuses, [200, 200, 200, 429], "{algorithm}");

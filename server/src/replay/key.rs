@@ -31,6 +31,11 @@ impl Part {
 }
 
 impl KeyChoice {
+    /// Limits each address.
+    pub(super) fn address() -> Self {
+        Self(vec![Part::Ip])
+    }
+
     /// Appends an entry's key to a text.
     pub(super) fn append(&self, entry: &Entry<'_>, key: &mut Vec<u8>) {
         for (idx, part) in self.0.iter().enumerate() {

@@ -8,7 +8,11 @@ mod outcome;
 mod report;
 mod requests;
 
-use tollgate::{FixedWindow, SlidingCounter, SlidingLog, TokenBucket};
+use std::path::Path;
+
+use tollgate::{
+    FixedWindow, IntervalBucket, LeakyBucket, OwnWindow, Quota, SlidingCounter, SlidingLog, Tick, TokenBucket,
+};
 
 use crate::cli::{self, AlgorithmChoice, ReplayOptions};
 use crate::failure::Failure;
@@ -21,10 +25,22 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<(), Failure> {
     let requests = requests::read(input, &options.key)?;
     let outcome = match options.algorithm {
         AlgorithmChoice::TokenBucket => outcome::decide::<TokenBucket>(&requests, options.limit),
+        AlgorithmChoice::LeakyBucket => outcome::decide::<LeakyBucket>(&requests, options.limit),
+        AlgorithmChoice::IntervalBucket => outcome::decide::<IntervalBucket>(&requests, options.limit),
         AlgorithmChoice::FixedWindow => outcome::decide::<FixedWindow>(&requests, options.limit),
+        AlgorithmChoice::OwnWindow => outcome::decide::<OwnWindow>(&requests, options.limit),
         AlgorithmChoice::SlidingCounter => outcome::decide::<SlidingCounter>(&requests, options.limit),
         AlgorithmChoice::SlidingLog => outcome::decide::<SlidingLog>(&requests, options.limit),
     }?;
     let report = report::Report { options, requests: &requests, outcome: &outcome };
     cli::print(&if options.json { report.json() } else { report.table() })
+}
+
+/// Reads a log, and returns the number of the address and the tick of each request, in order; the first is at tick 0.
+///
+/// Pauses beyond what anybody remembers under the quota are shortened by whole periods.
+pub(crate) fn offered(file: &Path, quota: &Quota) -> Result<Vec<(u64, Tick)>, Failure> {
+    let requests = requests::read(input::open(file)?, &KeyChoice::address())?;
+    let ticks = outcome::ticks(&requests, quota);
+    Ok(requests.sorted.iter().map(|request| u64::from(request.key)).zip(ticks).collect())
 }

@@ -31,11 +31,7 @@ pub(super) fn decide<A: Algorithm>(requests: &Requests, quota: Quota) -> Result<
     let limiter = builder.max_keys(requests.keys.len()).build().map_err(Failure::usage)?;
     let mut outcome = Outcome { allowed: 0, denied: 0, by_key: vec![Tally::default(); requests.keys.len()] };
     let longest = longest_memory(&quota);
-    let mut latest = requests.sorted.first().map_or(0, |first| first.unix_seconds);
-    let mut now = Tick::ZERO;
-    for request in &requests.sorted {
-        now = now + shortened(request.unix_seconds - latest, longest, &quota);
-        latest = request.unix_seconds;
+    for (request, now) in requests.sorted.iter().zip(ticks(requests, &quota)) {
         let decision = limiter.check_at(&u64::from(request.key), now);
         // Nobody is ever told to wait for longer, except where a word can count no further.
         if decision.retry_after().is_none_or(|wait| wait > longest) {
@@ -51,6 +47,18 @@ pub(super) fn decide<A: Algorithm>(requests: &Requests, quota: Quota) -> Result<
     Ok(outcome)
 }
 
+/// Returns the tick of each request; the first is at tick 0.
+pub(super) fn ticks(requests: &Requests, quota: &Quota) -> impl Iterator<Item = Tick> {
+    let (quota, longest) = (*quota, longest_memory(quota));
+    let mut latest = requests.sorted.first().map_or(0, |first| first.unix_seconds);
+    let mut now = Tick::ZERO;
+    requests.sorted.iter().map(move |request| {
+        now = now + shortened(request.unix_seconds - latest, longest, &quota);
+        latest = request.unix_seconds;
+        now
+    })
+}
+
 /// Returns a pause without the whole periods that it has beyond what anybody remembers: it means the same, and ticks
 /// stay within their range where a wrong date is decades from the rest.
 fn shortened(seconds: u32, longest: Duration, quota: &Quota) -> Duration {
@@ -62,7 +70,8 @@ fn shortened(seconds: u32, longest: Duration, quota: &Quota) -> Duration {
 
 /// Returns a time in which every key becomes as good as new, whatever it has spent.
 fn longest_memory(quota: &Quota) -> Duration {
-    let refill_ns = (quota.period().as_nanos() * u128::from(quota.burst())).div_ceil(u128::from(quota.limit()));
+    // In whole periods: so long does a bucket take that is refilled at the end of each.
+    let refill_ns = quota.period().as_nanos().saturating_mul(u128::from(quota.burst().div_ceil(quota.limit())));
     let refill = Duration::from_nanos(u64::try_from(refill_ns).unwrap_or(u64::MAX));
     refill.max(quota.period().saturating_mul(2)) + Duration::from_secs(1)
 }

@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::Router;
 use tokio::net::TcpListener;
-use tollgate::{FixedWindow, SlidingCounter, SlidingLog, TokenBucket};
+use tollgate::{FixedWindow, IntervalBucket, LeakyBucket, OwnWindow, SlidingCounter, SlidingLog, TokenBucket};
 
 use crate::cli::{self, AlgorithmChoice, ServeOptions};
 use crate::failure::Failure;
@@ -22,7 +22,10 @@ use crate::serve::signals::Signals;
 pub(crate) fn run(options: &ServeOptions) -> Result<(), Failure> {
     let app = match options.algorithm {
         AlgorithmChoice::TokenBucket => app::router::<TokenBucket>(options.limit),
+        AlgorithmChoice::LeakyBucket => app::router::<LeakyBucket>(options.limit),
+        AlgorithmChoice::IntervalBucket => app::router::<IntervalBucket>(options.limit),
         AlgorithmChoice::FixedWindow => app::router::<FixedWindow>(options.limit),
+        AlgorithmChoice::OwnWindow => app::router::<OwnWindow>(options.limit),
         AlgorithmChoice::SlidingCounter => app::router::<SlidingCounter>(options.limit),
         AlgorithmChoice::SlidingLog => app::router::<SlidingLog>(options.limit),
     }

@@ -7,11 +7,16 @@ use std::collections::{HashMap, VecDeque};
 pub(crate) enum Rule {
     /// A bucket of `burst` tokens.
     Bucket { limit: u64, seconds: u64, burst: u64 },
+    /// A bucket of `burst` tokens, to which `limit` come back together at each period's end from the first request on.
+    Interval { limit: u64, seconds: u64, burst: u64 },
     /// A log of what passed within the last seconds.
     Log { limit: u64, seconds: u64 },
     /// Windows of so many seconds from the first request on.
     Fixed { limit: u64, seconds: u64 },
-    /// Such windows, with the one before weighed by how much of it lies within the last seconds.
+    /// A window that opens with the key's first request after the last; one that overhangs takes in the second in which
+    /// it ends, because it lasts some nanoseconds longer where a word counts in more than one at a time.
+    Own { limit: u64, seconds: u64, overhangs: bool },
+    /// Fixed windows, with the one before weighed by how much of it lies within the last seconds.
     Counter { limit: u64, seconds: u64 },
 }
 
@@ -24,7 +29,8 @@ pub(crate) struct Tally {
     pub(crate) denied: u64,
 }
 
-/// What is known of one key: the arrival time of a bucket in parts of a second, the seconds in a log, the counts.
+/// What is known of one key: the arrival time of a bucket in parts of a second, or what is missing in it; the seconds in a
+/// log, or the last period; the counts.
 type State = (u128, VecDeque<u64>, Tally);
 
 /// Returns what becomes of each key's requests, which are made at some second; they need not be in order.
@@ -42,6 +48,24 @@ pub(crate) fn decide(rule: Rule, requests: &[(u64, String)]) -> HashMap<String, 
                 let next = now.max(*arrival) + interval;
                 let is_allowed = next <= now + u128::from(burst) * interval;
                 *arrival = if is_allowed { next } else { *arrival };
+                is_allowed
+            }
+            Rule::Interval { limit, seconds, burst } => {
+                let (missing, period) = (&mut *arrival, (*second - origin) / seconds);
+                let gone = period - log.pop_back().unwrap_or(period);
+                *missing = missing.saturating_sub(u128::from(gone) * u128::from(limit));
+                let is_allowed = *missing < u128::from(burst);
+                *missing += u128::from(is_allowed);
+                log.push_back(period);
+                is_allowed
+            }
+            Rule::Own { limit, seconds, overhangs } => {
+                let last = seconds - u64::from(!overhangs);
+                if log.front().is_some_and(|opened| *second > opened + last) {
+                    log.clear();
+                }
+                let is_allowed = (log.len() as u64) < limit;
+                log.extend(is_allowed.then_some(*second));
                 is_allowed
             }
             Rule::Log { limit, seconds } => {
