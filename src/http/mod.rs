@@ -38,6 +38,7 @@
 //! ```
 
 mod charge;
+mod client_ip;
 mod denial;
 mod future;
 mod headers;
@@ -45,6 +46,7 @@ mod layer;
 mod service;
 
 pub use self::charge::Charge;
+pub use self::client_ip::{ClientIp, ClientIpError};
 pub use self::denial::{Denial, TooManyRequests};
 pub use self::future::ResponseFuture;
 pub use self::headers::{Headers, PolicyNameError};
