@@ -266,5 +266,5 @@ fn layers_and_services_can_be_shared_and_shown() {
     let service: RateLimit<Strict, _, _, TooManyRequests> = layer.layer(Strict::default());
     assert!(shared(&layer).starts_with("RateLimitLayer"));
     assert!(shared(&service).starts_with("RateLimit"));
-    assert!(shared(&Headers::new("a", "1/s".parse().expect("a quota"))).contains("ratelimit"));
+    assert!(shared(&Headers::new("a", "1/s".parse().expect("a quota"))).contains("Structured"));
 }

@@ -7,10 +7,9 @@ use tower_layer::Layer;
 
 use crate::http::charge::Charge;
 use crate::http::denial::{Denial, TooManyRequests};
-use crate::http::headers::{Headers, PolicyNameError};
+use crate::http::headers::{Generation, Headers, PolicyNameError};
 use crate::http::service::RateLimit;
 use crate::limiter::{Algorithm, Limiter};
-use crate::quota::Quota;
 
 /// Wraps services so that a limiter is checked before each request; clones share the limiter.
 ///
@@ -59,7 +58,6 @@ pub struct RateLimitLayer<L, F, D = TooManyRequests> {
     limiter: L,
     charge: F,
     denial: D,
-    quota: Quota,
     headers: Headers,
 }
 
@@ -77,7 +75,7 @@ where
         F: Fn(&Request<B>) -> Result<Charge<T>, Response<R>>,
     {
         let quota = limiter.quota();
-        Self { limiter, charge, denial: TooManyRequests, quota, headers: Headers::unnamed(quota) }
+        Self { limiter, charge, denial: TooManyRequests, headers: Headers::unnamed(quota) }
     }
 }
 
@@ -87,8 +85,8 @@ impl<L, F, D> RateLimitLayer<L, F, D> {
     where
         E: Denial<B, R>,
     {
-        let Self { limiter, charge, denial: _, quota, headers } = self;
-        RateLimitLayer { limiter, charge, denial, quota, headers }
+        let Self { limiter, charge, denial: _, headers } = self;
+        RateLimitLayer { limiter, charge, denial, headers }
     }
 
     /// Sets the name that the limit has in the headers; "default" unless set.
@@ -97,8 +95,36 @@ impl<L, F, D> RateLimitLayer<L, F, D> {
     ///
     /// A name with anything but printable ASCII characters in it is refused.
     pub fn policy_name(self, name: &str) -> Result<Self, PolicyNameError> {
-        let headers = Headers::new(name, self.quota)?;
+        let headers = self.headers.named(name)?;
         Ok(Self { headers, ..self })
+    }
+}
+
+impl<L, F, D> RateLimitLayer<L, F, D> {
+    /// Sets which header fields tell clients about the limit; the structured ones unless set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use http::{Request, Response};
+    /// use tollgate::Limiter;
+    /// use tollgate::http::{Charge, Generation, RateLimitLayer};
+    /// use tower::{Layer, ServiceExt, service_fn};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limiter: Limiter<u64> = Limiter::new("5/min".parse()?)?;
+    /// let layer = RateLimitLayer::new(limiter, |_: &Request<()>| Ok::<_, Response<()>>(Charge::one(7)));
+    /// let service = layer.generation(Generation::XDelta).layer(service_fn(|_: Request<()>| async {
+    ///     Ok::<_, std::convert::Infallible>(Response::new(()))
+    /// }));
+    /// assert_eq!(service.oneshot(Request::new(())).await?.headers()["x-ratelimit-remaining"], "4");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn generation(self, generation: Generation) -> Self {
+        let headers = self.headers.generation(generation);
+        Self { headers, ..self }
     }
 }
 
@@ -118,7 +144,7 @@ where
     type Service = RateLimit<S, L, F, D>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        let Self { limiter, charge, denial, quota: _, headers } = self.clone();
+        let Self { limiter, charge, denial, headers } = self.clone();
         RateLimit::new(inner, limiter, charge, denial, headers)
     }
 }

@@ -49,6 +49,6 @@ pub use self::charge::Charge;
 pub use self::client_ip::{ClientIp, ClientIpError};
 pub use self::denial::{Denial, TooManyRequests};
 pub use self::future::ResponseFuture;
-pub use self::headers::{Headers, PolicyNameError};
+pub use self::headers::{Generation, Headers, PolicyNameError};
 pub use self::layer::RateLimitLayer;
 pub use self::service::RateLimit;
