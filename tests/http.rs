@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
-use tollgate::http::{Charge, Headers, RateLimit, RateLimitLayer, TooManyRequests};
+use tollgate::http::{Charge, Headers, Problem, RateLimit, RateLimitLayer, TooManyRequests};
 use tollgate::{Decision, Limiter, ManualClock};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -204,6 +204,21 @@ async fn bodies_pass_untouched() {
     assert_eq!((denied.status().as_u16(), denied.body()), (503, &Download(1)));
     assert_eq!(header(&denied, "retry-after"), "99", "a denial may know better");
     assert_eq!(header(&denied, "ratelimit"), "\"default\";r=0;t=10");
+}
+
+#[tokio::test]
+async fn a_problem_names_the_policy() {
+    let (limiter, _clock) = limiter("1/10s");
+    let layer = RateLimitLayer::new(limiter, charge::<(), String>).denial(Problem).policy_name("per \"user\"");
+    let mut service = layer
+        .expect("a name")
+        .layer(service_fn(|_: Request<()>| ready(Ok::<_, Infallible>(Response::new("hello".to_owned())))));
+    assert_eq!(send(&mut service, request("ann", "1")).await.body(), "hello");
+    let denied = send(&mut service, request("ann", "1")).await;
+    assert_eq!((denied.status().as_u16(), header(&denied, "content-type")), (429, "application/problem+json"));
+    assert_eq!(header(&denied, "retry-after"), "10");
+    let problem: serde_json::Value = serde_json::from_str(denied.body()).expect("JSON");
+    assert_eq!(problem["violated-policies"], serde_json::json!(["per \"user\""]));
 }
 
 #[tokio::test]

@@ -6,14 +6,14 @@ use http::{Request, Response};
 use tower_layer::Layer;
 
 use crate::http::charge::Charge;
-use crate::http::denial::{Denial, TooManyRequests};
+use crate::http::denial::TooManyRequests;
 use crate::http::headers::{Generation, Headers, PolicyNameError};
 use crate::http::service::RateLimit;
 use crate::limiter::{Algorithm, Limiter};
 
 /// Wraps services so that a limiter is checked before each request; clones share the limiter.
 ///
-/// `L` is the limiter, `F` the closure that reads a [`Charge`] from a request, `D` the [`Denial`].
+/// `L` is the limiter, `F` the closure that reads a [`Charge`] from a request, `D` the [`Denial`](crate::http::Denial).
 ///
 /// # Examples
 ///
@@ -80,11 +80,8 @@ where
 }
 
 impl<L, F, D> RateLimitLayer<L, F, D> {
-    /// Sets what denied requests are answered.
-    pub fn denial<B, R, E>(self, denial: E) -> RateLimitLayer<L, F, E>
-    where
-        E: Denial<B, R>,
-    {
+    /// Sets what denied requests are answered: any [`Denial`](crate::http::Denial).
+    pub fn denial<E>(self, denial: E) -> RateLimitLayer<L, F, E> {
         let Self { limiter, charge, denial: _, headers } = self;
         RateLimitLayer { limiter, charge, denial, headers }
     }

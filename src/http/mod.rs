@@ -47,7 +47,7 @@ mod service;
 
 pub use self::charge::Charge;
 pub use self::client_ip::{ClientIp, ClientIpError};
-pub use self::denial::{Denial, TooManyRequests};
+pub use self::denial::{Denial, Problem, TooManyRequests};
 pub use self::future::ResponseFuture;
 pub use self::headers::{Generation, Headers, PolicyNameError};
 pub use self::layer::RateLimitLayer;

@@ -84,6 +84,11 @@ impl Headers {
         Ok(Self::new(policy_name, self.0.quota)?.generation(self.0.generation))
     }
 
+    /// Returns the policy's name in quotes.
+    pub(crate) fn quoted_name(&self) -> &str {
+        &self.0.name
+    }
+
     /// Makes a writer for a policy named "default".
     pub(crate) fn unnamed(quota: Quota) -> Self {
         Self::quoted(format!("\"{}\"", Self::DEFAULT_NAME), quota, Generation::default())
