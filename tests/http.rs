@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
-use tollgate::http::{Charge, Headers, RateLimit, RateLimitLayer, TooManyRequests};
+use tollgate::http::{Charge, Headers, Problem, RateLimit, RateLimitLayer, TooManyRequests};
 use tollgate::{Decision, Limiter, ManualClock};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -207,6 +207,21 @@ async fn bodies_pass_untouched() {
 }
 
 #[tokio::test]
+async fn a_problem_names_the_policy() {
+    let (limiter, _clock) = limiter("1/10s");
+    let layer = RateLimitLayer::new(limiter, charge::<(), String>).denial(Problem).policy_name("per \"user\"");
+    let mut service = layer
+        .expect("a name")
+        .layer(service_fn(|_: Request<()>| ready(Ok::<_, Infallible>(Response::new("hello".to_owned())))));
+    assert_eq!(send(&mut service, request("ann", "1")).await.body(), "hello");
+    let denied = send(&mut service, request("ann", "1")).await;
+    assert_eq!((denied.status().as_u16(), header(&denied, "content-type")), (429, "application/problem+json"));
+    assert_eq!(header(&denied, "retry-after"), "10");
+    let problem: serde_json::Value = serde_json::from_str(denied.body()).expect("JSON");
+    assert_eq!(problem["violated-policies"], serde_json::json!(["per \"user\""]));
+}
+
+#[tokio::test]
 async fn the_handler_finds_the_decision() {
     let (limiter, _clock) = limiter("5/10s");
     let handler = service_fn(|request: Request<()>| {
@@ -266,5 +281,5 @@ fn layers_and_services_can_be_shared_and_shown() {
     let service: RateLimit<Strict, _, _, TooManyRequests> = layer.layer(Strict::default());
     assert!(shared(&layer).starts_with("RateLimitLayer"));
     assert!(shared(&service).starts_with("RateLimit"));
-    assert!(shared(&Headers::new("a", "1/s".parse().expect("a quota"))).contains("ratelimit"));
+    assert!(shared(&Headers::new("a", "1/s".parse().expect("a quota"))).contains("Structured"));
 }

@@ -6,15 +6,14 @@ use http::{Request, Response};
 use tower_layer::Layer;
 
 use crate::http::charge::Charge;
-use crate::http::denial::{Denial, TooManyRequests};
-use crate::http::headers::{Headers, PolicyNameError};
+use crate::http::denial::TooManyRequests;
+use crate::http::headers::{Generation, Headers, PolicyNameError};
 use crate::http::service::RateLimit;
 use crate::limiter::{Algorithm, Limiter};
-use crate::quota::Quota;
 
 /// Wraps services so that a limiter is checked before each request; clones share the limiter.
 ///
-/// `L` is the limiter, `F` the closure that reads a [`Charge`] from a request, `D` the [`Denial`].
+/// `L` is the limiter, `F` the closure that reads a [`Charge`] from a request, `D` the [`Denial`](crate::http::Denial).
 ///
 /// # Examples
 ///
@@ -59,7 +58,6 @@ pub struct RateLimitLayer<L, F, D = TooManyRequests> {
     limiter: L,
     charge: F,
     denial: D,
-    quota: Quota,
     headers: Headers,
 }
 
@@ -77,18 +75,15 @@ where
         F: Fn(&Request<B>) -> Result<Charge<T>, Response<R>>,
     {
         let quota = limiter.quota();
-        Self { limiter, charge, denial: TooManyRequests, quota, headers: Headers::unnamed(quota) }
+        Self { limiter, charge, denial: TooManyRequests, headers: Headers::unnamed(quota) }
     }
 }
 
 impl<L, F, D> RateLimitLayer<L, F, D> {
-    /// Sets what denied requests are answered.
-    pub fn denial<B, R, E>(self, denial: E) -> RateLimitLayer<L, F, E>
-    where
-        E: Denial<B, R>,
-    {
-        let Self { limiter, charge, denial: _, quota, headers } = self;
-        RateLimitLayer { limiter, charge, denial, quota, headers }
+    /// Sets what denied requests are answered: any [`Denial`](crate::http::Denial).
+    pub fn denial<E>(self, denial: E) -> RateLimitLayer<L, F, E> {
+        let Self { limiter, charge, denial: _, headers } = self;
+        RateLimitLayer { limiter, charge, denial, headers }
     }
 
     /// Sets the name that the limit has in the headers; "default" unless set.
@@ -97,8 +92,36 @@ impl<L, F, D> RateLimitLayer<L, F, D> {
     ///
     /// A name with anything but printable ASCII characters in it is refused.
     pub fn policy_name(self, name: &str) -> Result<Self, PolicyNameError> {
-        let headers = Headers::new(name, self.quota)?;
+        let headers = self.headers.named(name)?;
         Ok(Self { headers, ..self })
+    }
+}
+
+impl<L, F, D> RateLimitLayer<L, F, D> {
+    /// Sets which header fields tell clients about the limit; the structured ones unless set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use http::{Request, Response};
+    /// use tollgate::Limiter;
+    /// use tollgate::http::{Charge, Generation, RateLimitLayer};
+    /// use tower::{Layer, ServiceExt, service_fn};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limiter: Limiter<u64> = Limiter::new("5/min".parse()?)?;
+    /// let layer = RateLimitLayer::new(limiter, |_: &Request<()>| Ok::<_, Response<()>>(Charge::one(7)));
+    /// let service = layer.generation(Generation::XDelta).layer(service_fn(|_: Request<()>| async {
+    ///     Ok::<_, std::convert::Infallible>(Response::new(()))
+    /// }));
+    /// assert_eq!(service.oneshot(Request::new(())).await?.headers()["x-ratelimit-remaining"], "4");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn generation(self, generation: Generation) -> Self {
+        let headers = self.headers.generation(generation);
+        Self { headers, ..self }
     }
 }
 
@@ -118,7 +141,7 @@ where
     type Service = RateLimit<S, L, F, D>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        let Self { limiter, charge, denial, quota: _, headers } = self.clone();
+        let Self { limiter, charge, denial, headers } = self.clone();
         RateLimit::new(inner, limiter, charge, denial, headers)
     }
 }

@@ -38,6 +38,7 @@
 //! ```
 
 mod charge;
+mod client_ip;
 mod denial;
 mod future;
 mod headers;
@@ -45,8 +46,9 @@ mod layer;
 mod service;
 
 pub use self::charge::Charge;
-pub use self::denial::{Denial, TooManyRequests};
+pub use self::client_ip::{ClientIp, ClientIpError};
+pub use self::denial::{Denial, Problem, TooManyRequests};
 pub use self::future::ResponseFuture;
-pub use self::headers::{Headers, PolicyNameError};
+pub use self::headers::{Generation, Headers, PolicyNameError};
 pub use self::layer::RateLimitLayer;
 pub use self::service::RateLimit;

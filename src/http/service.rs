@@ -102,7 +102,7 @@ where
         };
         let decision = self.limiter.check_n::<K>(charge.key().borrow(), charge.cost());
         if !decision.is_allowed() {
-            let mut response = self.denial.respond(&request, decision);
+            let mut response = self.denial.respond_with(&request, decision, &self.headers);
             self.headers.write(decision, response.headers_mut());
             return ResponseFuture::answered(response);
         }
