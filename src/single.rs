@@ -12,7 +12,7 @@ use crate::clock::{Clock, Tick, saturating_nanos};
 use crate::count::Counts;
 use crate::decision::Decision;
 use crate::error::QuotaError;
-use crate::limiter::{Algorithm, Reservation, Stats, Target, block_denial, up_to};
+use crate::limiter::{Algorithm, Reservation, Settings, Stats, Target, block_denial, up_to};
 use crate::quota::Quota;
 use crate::table::{Cell, Guard, enter};
 #[cfg(feature = "async")]
@@ -46,7 +46,7 @@ struct Inner<A: Algorithm> {
     block: Cell<Block>,
     clock: Clock,
     counts: Counts,
-    quota: Quota,
+    settings: Settings<A>,
     #[cfg(feature = "async")]
     waiters: Waiters,
 }
@@ -404,7 +404,39 @@ impl<A: Algorithm> SingleLimiter<A> {
 
     /// Returns the quota.
     pub fn quota(&self) -> Quota {
-        self.inner.quota
+        self.inner.settings.quota()
+    }
+
+    /// Changes the quota while the limiter is at work; see [`Limiter::set_quota`](crate::Limiter::set_quota).
+    ///
+    /// # Errors
+    ///
+    /// A quota that the algorithm cannot hold is refused, with the reason, and nothing changes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::{SingleLimiter, SlidingLog, Tick};
+    ///
+    /// let limiter: SingleLimiter<SlidingLog> = SingleLimiter::new("10/min".parse()?)?;
+    /// assert!(limiter.check_n_at(10, Tick::ZERO).is_allowed());
+    /// limiter.set_quota("12/min".parse()?)?;
+    /// assert_eq!(limiter.peek_at(Tick::ZERO).remaining(), 2);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn set_quota(&self, quota: Quota) -> Result<(), QuotaError> {
+        self.set_quota_at(quota, self.now())
+    }
+
+    /// Does what [`SingleLimiter::set_quota`] does, at a tick that the caller has read.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_quota_at(&self, quota: Quota, now: Tick) -> Result<(), QuotaError> {
+        self.inner.settings.change(quota, now, |algorithm| self.inner.cell.change(algorithm, now))?;
+        self.inner.nudge();
+        Ok(())
     }
 
     /// Returns what the limiter did; there is always one key, and nothing to evict.
@@ -434,7 +466,7 @@ impl<A: Algorithm> Inner<A> {
     /// Looks whether there is a block.
     #[inline(never)]
     fn denial(&self, guard: &Guard, now: Tick) -> Option<Decision> {
-        block_denial(self.cell.algorithm(), self.block.check(guard, now, 0).wait_ns)
+        block_denial(self.cell.algorithm(guard), self.block.check(guard, now, 0).wait_ns)
     }
 
     /// Counts a decision about anything but a look.
@@ -447,11 +479,11 @@ impl<A: Algorithm> Inner<A> {
 
     /// Does what is asked, and says what a look says afterwards.
     fn adjust(&self, ask: Ask, now: Tick) -> Decision {
-        let verdict = self.cell.apply(&enter(), now, ask);
+        let decision = self.cell.apply(&enter(), now, ask).decision();
         if let Ask::Refund(_) = ask {
             self.nudge();
         }
-        self.cell.algorithm().decision(verdict)
+        decision
     }
 
     /// Reserves: returns what that led to, and what gives it back; or the denial.
@@ -459,10 +491,7 @@ impl<A: Algorithm> Inner<A> {
         if let Some(denial) = self.blocked(guard, now) {
             return Err(denial);
         }
-        let verdict = self.cell.apply(guard, now, Ask::Reserve(cost, saturating_nanos(within)));
-        let algorithm = self.cell.algorithm();
-        let decision = algorithm.decision(verdict);
-        if decision.allowed { Ok((decision, algorithm.receipt(verdict, cost))) } else { Err(decision) }
+        self.cell.apply(guard, now, Ask::Reserve(cost, saturating_nanos(within))).reservation(cost)
     }
 
     /// Has whoever waits look again.
@@ -573,7 +602,7 @@ impl<A: Algorithm> Clone for SingleLimiter<A> {
 impl<A: Algorithm> fmt::Debug for SingleLimiter<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SingleLimiter")
-            .field("quota", &self.inner.quota)
+            .field("quota", &self.inner.settings)
             .field("clock", &self.inner.clock)
             .field("stats", &self.stats())
             .finish_non_exhaustive()
@@ -612,12 +641,13 @@ impl<A: Algorithm> SingleBuilder<A> {
     /// A quota that the algorithm cannot hold is refused, with the reason.
     pub fn build(self) -> Result<SingleLimiter<A>, QuotaError> {
         let clock = self.clock.unwrap_or_default();
+        let (algorithm, settings) = Settings::new(self.quota, self.options, clock.now())?;
         let inner = Inner {
-            cell: Cell::new(A::from_quota(&self.quota, self.options, clock.now())?),
+            cell: Cell::new(algorithm),
             block: Cell::new(Block),
             clock,
             counts: Counts::new(),
-            quota: self.quota,
+            settings,
             #[cfg(feature = "async")]
             waiters: Waiters::new(Waiters::MOST),
         };

@@ -10,6 +10,14 @@ pub(crate) use loom::thread_local;
 #[cfg(not(loom))]
 pub(crate) use std::thread_local;
 
+/// Lets other threads run.
+pub(crate) fn yield_now() {
+    #[cfg(loom)]
+    loom::thread::yield_now();
+    #[cfg(not(loom))]
+    std::thread::yield_now();
+}
+
 /// Keeps the compiler, though not the processor, from moving memory accesses across.
 #[inline]
 pub(crate) fn compiler_fence() {

@@ -172,6 +172,17 @@ impl Waiters {
         }
     }
 
+    /// Has the first of each queue look again: the quota changed.
+    pub(crate) fn nudge_all(&self) {
+        for shard in &self.shards {
+            let queues = shard.lock();
+            let first = |queue: &BTreeMap<_, Waker>| queue.first_key_value().map(|(_, waker)| waker.clone());
+            let wakers: Vec<Waker> = queues.values().filter_map(first).collect();
+            drop(queues);
+            wakers.into_iter().for_each(Waker::wake);
+        }
+    }
+
     /// Returns how many wait.
     pub(crate) fn count(&self) -> usize {
         // Relaxed: a statistic.

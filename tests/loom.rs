@@ -367,3 +367,59 @@ fn a_reservation_of_a_log_cancelled_against_a_check_never_lets_two_pass() {
         assert_eq!(log.remaining(second(50)), u64::from(!is_checked));
     });
 }
+
+#[test]
+fn a_change_of_quota_keeps_what_is_spent_of_a_bucket() {
+    explore_briefly(|| {
+        let model = Arc::new(Model::token_buckets(quota("1/s burst 2")));
+        let before = u64::from(model.check(KEY, second(1)));
+        let (changed, checked) = (Arc::clone(&model), Arc::clone(&model));
+        let change = thread::spawn(move || changed.set_quota(quota("1/s burst 3"), second(1)));
+        let check = thread::spawn(move || u64::from(checked.check(KEY, second(1))));
+        let meanwhile = check.join().expect("no panic");
+        change.join().expect("no panic");
+        assert_eq!(before + meanwhile, 2, "both quotas let two pass");
+        assert_eq!(model.remaining(KEY, second(1)), 1);
+        model.sweep(second(1));
+    });
+}
+
+#[test]
+fn a_change_of_quota_finds_a_key_that_comes_meanwhile() {
+    explore_briefly(|| {
+        let model = Arc::new(Model::token_buckets(quota("1/s burst 1")));
+        let checked = Arc::clone(&model);
+        let check = thread::spawn(move || u64::from(checked.check(KEY, second(1))));
+        model.set_quota(quota("1/s burst 2"), second(1));
+        assert_eq!(check.join().expect("no panic"), 1);
+        assert_eq!(model.remaining(KEY, second(1)), 1);
+        model.sweep(second(1));
+    });
+}
+
+#[test]
+fn a_change_of_quota_keeps_the_stamps_of_a_log() {
+    explore_briefly(|| {
+        let model = Arc::new(Model::sliding_logs(quota("1/s")));
+        let checked = Arc::clone(&model);
+        let check = thread::spawn(move || (0..2).map(|_| u64::from(checked.check(KEY, second(1)))).sum::<u64>());
+        model.set_quota(quota("2/s"), second(1));
+        let passed = check.join().expect("no panic");
+        assert!(passed > 0, "the first passes under either quota");
+        assert_eq!(passed + model.remaining(KEY, second(1)), 2);
+        model.sweep(second(1));
+    });
+}
+
+#[test]
+fn a_change_of_quota_takes_over_a_word_that_stands_alone() {
+    explore_briefly(|| {
+        let model = Arc::new(LogModel::new(quota("1/s")));
+        let checked = Arc::clone(&model);
+        let check = thread::spawn(move || (0..2).map(|_| u64::from(checked.check_n(1, second(1)))).sum::<u64>());
+        model.set_quota(quota("2/s"), second(1));
+        let passed = check.join().expect("no panic");
+        assert!(passed > 0, "the first passes under either quota");
+        assert_eq!(passed + model.remaining(second(1)), 2);
+    });
+}

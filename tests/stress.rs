@@ -578,3 +578,65 @@ fn threads_that_end_leave_their_counts_behind() {
         assert_eq!(stats.allowed + stats.denied, (round + 1) * 200);
     }
 }
+
+#[test]
+fn what_is_spent_while_the_quota_rises_is_what_the_last_quota_holds() {
+    /// The last limit.
+    const MOST: u64 = 24;
+
+    fn check<A: Algorithm>(limiter: &Limiter<u64, A>, rounds: u64) {
+        for round in 0..rounds {
+            let keys: Vec<u64> = (0..40).map(|key| round * 40 + key).collect();
+            limiter.set_quota(quota(1, 3_600 * SECOND, 1)).expect("a sound quota");
+            let pass = || keys.iter().map(|key| u64::from(limiter.check(key).is_allowed())).sum::<u64>();
+            let (during, _) = beside(
+                || {
+                    limiter.sweep();
+                },
+                || {
+                    threads(THREADS, |thread| {
+                        if thread > 0 {
+                            return (0..60).map(|_| pass()).sum::<u64>();
+                        }
+                        for limit in 2..=MOST {
+                            limiter.set_quota(quota(limit, 3_600 * SECOND, limit)).expect("a sound quota");
+                        }
+                        0
+                    })
+                },
+            );
+            let after = keys.iter().map(|key| limiter.check_up_to(key, 1_000).0).sum::<u64>();
+            assert_eq!(during.iter().sum::<u64>() + after, MOST * keys.len() as u64, "{limiter:?}");
+        }
+    }
+    // A bucket keeps the time: the same rate, and a larger burst.
+    macro_rules! check_buckets {
+        ($($builder:expr),*) => { $(check_burst(&at_noon($builder), sized(3, 30));)* };
+    }
+    fn check_burst<A: Algorithm>(limiter: &Limiter<u64, A>, rounds: u64) {
+        for key in 0..rounds {
+            limiter.set_quota(quota(1, 3_600 * SECOND, 1)).expect("a sound quota");
+            let during = threads(THREADS, |thread| {
+                if thread > 0 {
+                    return (0..400).map(|_| u64::from(limiter.check(&key).is_allowed())).sum::<u64>();
+                }
+                for burst in 2..=MOST {
+                    limiter.set_quota(quota(1, 3_600 * SECOND, burst)).expect("a sound quota");
+                }
+                0
+            });
+            let after = limiter.check_up_to(&key, 1_000).0;
+            assert_eq!(during.iter().sum::<u64>() + after, MOST, "{limiter:?}");
+        }
+    }
+    let first = quota(1, 3_600 * SECOND, 1);
+    check(&at_noon(Limiter::<u64, FixedWindow>::builder(first)), sized(3, 30));
+    check(&at_noon(Limiter::<u64, OwnWindow>::builder(first)), sized(3, 30));
+    check(&at_noon(Limiter::<u64, SlidingCounter>::builder(first)), sized(3, 30));
+    check(&at_noon(Limiter::<u64, SlidingLog>::builder(first)), sized(3, 30));
+    check_buckets!(
+        Limiter::<u64, TokenBucket>::builder(first),
+        Limiter::<u64, IntervalBucket>::builder(first),
+        Limiter::<u64, LeakyBucket>::builder(first)
+    );
+}

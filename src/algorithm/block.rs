@@ -44,6 +44,10 @@ impl Pure for Block {
         Decision { allowed: left_ns == 0, limit: 0, remaining: 0, reset_after_ns: left_ns, wait_ns: left_ns }
     }
 
+    fn convert(&self, word: u64, _now: Tick, _from: &Self) -> u64 {
+        word
+    }
+
     #[inline]
     fn is_idle(&self, word: u64, now: Tick) -> bool {
         word < Tick::MAX.as_nanos() && word <= now.as_nanos() + 1

@@ -67,7 +67,7 @@ impl Bucket {
 
     /// Returns the time until the bucket is full.
     #[inline(always)]
-    fn ahead(&self, word: u64, present: u64) -> u64 {
+    pub(super) fn ahead(&self, word: u64, present: u64) -> u64 {
         word.max(self.floor).saturating_sub(present)
     }
 
@@ -123,6 +123,14 @@ impl Bucket {
             }
             _ => keep(0),
         }
+    }
+
+    /// Returns the word for a bucket of another quota: `ahead`, which is told in units of this one, is the time until it was full
+    /// there, and `window` that in which an empty one becomes full.
+    pub(super) fn resumed(&self, ahead: u64, window: u64, present: u64) -> u64 {
+        // What was spent before counts for one refill at most, and a debt for one more.
+        let most = if ahead > window { self.window.saturating_mul(2) } else { self.window };
+        present.saturating_add(ahead.min(most)).min(Self::LAST)
     }
 
     /// Returns how many tokens are left.

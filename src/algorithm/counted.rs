@@ -8,7 +8,7 @@ use crate::decision::Decision;
 /// An algorithm that counts what is spent in a window, and whose windows follow each other.
 ///
 /// A count above the limit is a debt: each window that follows pays off as much as the limit.
-pub trait Counted: Send + Sync + 'static {
+pub trait Counted: Clone + Send + Sync + 'static {
     /// Returns a word other than 0 that says no more than 0 does.
     fn rested(&self) -> u64;
 
@@ -20,6 +20,10 @@ pub trait Counted: Send + Sync + 'static {
 
     /// Returns where a tick lies as a word sees it, and what is spent there.
     fn read(&self, word: u64, now: Tick) -> (Place, u64);
+
+    /// Returns where a tick lies for a key whose window opened as that of another quota says: there or, if windows have places
+    /// of their own, in the window of the tick.
+    fn place_from(&self, now: Tick, other: &Self, place: Place) -> Place;
 
     /// Returns the word for a window and a count.
     fn word(&self, place: Place, count: u64) -> u64;
@@ -118,6 +122,13 @@ impl<C: Counted> Pure for C {
             reset_after_ns: if count == 0 { 0 } else { paid_after_ns(self, place, count, 0) },
             wait_ns: if wait_ns == 0 && count > limit { paid_after_ns(self, place, count, limit) } else { wait_ns },
         }
+    }
+
+    fn convert(&self, word: u64, now: Tick, from: &Self) -> u64 {
+        let (place, count) = from.read(word, now);
+        // What was spent before counts for one window at most, and a debt for one more.
+        let most = if count > from.limit() { self.limit().saturating_mul(2) } else { self.limit() };
+        self.word(self.place_from(now, from, place), count.min(most).min(self.highest()))
     }
 
     #[inline]

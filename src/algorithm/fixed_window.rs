@@ -1,5 +1,7 @@
 //! The fixed window: a count that starts again with each period.
 
+use std::time::Duration;
+
 use crate::algorithm::alignment::WindowOptions;
 use crate::algorithm::counted::Counted;
 use crate::algorithm::place::Place;
@@ -74,6 +76,10 @@ impl Counted for FixedWindow {
             passed => count.saturating_sub(passed.saturating_mul(self.windows.limit)),
         };
         (place, count)
+    }
+
+    fn place_from(&self, now: Tick, _other: &Self, place: Place) -> Place {
+        self.windows.place(0, now + Duration::from_nanos(place.lag_ns))
     }
 
     #[inline(always)]

@@ -160,6 +160,11 @@ impl Pure for IntervalBucket {
         }
     }
 
+    fn convert(&self, word: u64, now: Tick, from: &Self) -> u64 {
+        let missing = from.bucket.ahead(word, from.present(now).0);
+        self.bucket.resumed(missing, from.bucket.window, self.present(now).0)
+    }
+
     #[inline]
     fn is_idle(&self, word: u64, now: Tick) -> bool {
         word <= self.present(now).0

@@ -122,6 +122,10 @@ impl Pure for LeakyBucket {
         if decision.allowed { Decision { wait_ns: self.meter.ns(delay), ..decision } } else { decision }
     }
 
+    fn convert(&self, word: u64, now: Tick, from: &Self) -> u64 {
+        self.meter.convert(word, now, &from.meter)
+    }
+
     #[inline]
     fn is_idle(&self, word: u64, now: Tick) -> bool {
         self.meter.is_idle(word, now)

@@ -70,7 +70,7 @@ pub enum Step<V> {
 /// An algorithm whose whole state is one word.
 ///
 /// A word is below 2^63 and 0 only for a key that was never charged; no step writes 0.
-pub trait Pure: Send + Sync + 'static {
+pub trait Pure: Clone + Send + Sync + 'static {
     /// What a step finds out. It is small, so that it travels in registers; what it means is worked out last.
     type Verdict: Copy;
 
@@ -106,6 +106,10 @@ pub trait Pure: Send + Sync + 'static {
 
     /// Spells a verdict out.
     fn decision(&self, verdict: Self::Verdict) -> Decision;
+
+    /// Returns the word that keeps what a word of another quota has spent, as far as that can be under this one: nobody waits
+    /// longer than one full refill, or two if there is a debt.
+    fn convert(&self, word: u64, now: Tick, from: &Self) -> u64;
 
     /// Tells whether at `now` the word says no more than 0 would.
     fn is_idle(&self, word: u64, now: Tick) -> bool;

@@ -113,6 +113,15 @@ impl Counted for OwnWindow {
         }
     }
 
+    fn place_from(&self, now: Tick, other: &Self, place: Place) -> Place {
+        let opened_ns = place.window << other.step;
+        let step = opened_ns.div_ceil(1 << self.step).min(self.last);
+        // A window that would be over by now is over at last: it counts until the end of a step.
+        let (first, _) = self.read(0, now);
+        let window = step.max((first.window + 1).saturating_sub(self.period));
+        Place { window, ..first }
+    }
+
     #[inline(always)]
     fn word(&self, place: Place, count: u64) -> u64 {
         (place.window + 1) << self.bits | count

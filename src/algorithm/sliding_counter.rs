@@ -1,5 +1,7 @@
 //! The sliding window counter: two windows, the older one weighed by how much of it is still in sight.
 
+use std::time::Duration;
+
 use crate::algorithm::alignment::WindowOptions;
 use crate::algorithm::place::Place;
 use crate::algorithm::window::Windows;
@@ -114,6 +116,17 @@ impl SlidingCounter {
         }
     }
 
+    /// Returns how much of the count of the window before is in sight, rounded up.
+    #[inline(always)]
+    fn in_sight(&self, place: Place, before: u64) -> u64 {
+        let period_ns = self.windows.period_ns;
+        match before.checked_mul(place.rest_ns) {
+            Some(product) => product.div_ceil(period_ns),
+            // At most `before`, because the rest is at most the period.
+            None => (u128::from(before) * u128::from(place.rest_ns)).div_ceil(u128::from(period_ns)) as u64,
+        }
+    }
+
     /// Returns the word for some counts.
     #[inline(always)]
     fn word(&self, Counts { place, before, current }: Counts) -> u64 {
@@ -212,11 +225,7 @@ impl Pure for SlidingCounter {
     fn decision(&self, CounterVerdict { counts, wait_ns, delay_ns }: CounterVerdict) -> Decision {
         let Counts { place, before, current } = counts;
         let Windows { limit, period_ns, .. } = self.windows;
-        let in_sight = match before.checked_mul(place.rest_ns) {
-            Some(product) => product.div_ceil(period_ns),
-            // At most `before`, because the rest is at most the period.
-            None => (u128::from(before) * u128::from(place.rest_ns)).div_ceil(u128::from(period_ns)) as u64,
-        };
+        let in_sight = self.in_sight(place, before);
         let end_ns = place.rest_ns.saturating_add(place.lag_ns);
         let reset_after_ns = match (before, current) {
             (0, 0) => 0,
@@ -231,6 +240,25 @@ impl Pure for SlidingCounter {
             reset_after_ns: reset_after_ns.min(Decision::NEVER - 1),
             wait_ns: if wait_ns == 0 { delay_ns } else { wait_ns },
         }
+    }
+
+    fn convert(&self, word: u64, now: Tick, from: &Self) -> u64 {
+        let Counts { place, before, current } = from.read(word, now);
+        let most = |count: u64| {
+            let most =
+                if count > from.windows.limit { self.windows.limit.saturating_mul(2) } else { self.windows.limit };
+            count.min(most).min(self.windows.highest)
+        };
+        if from.windows.period_ns == self.windows.period_ns {
+            return self.word(Counts { place, before: most(before), current: most(current) });
+        }
+        // The windows lie elsewhere: what is in sight counts as spent now.
+        let in_sight = from.in_sight(place, before).saturating_add(current);
+        self.word(Counts {
+            place: self.windows.place(0, now + Duration::from_nanos(place.lag_ns)),
+            before: 0,
+            current: most(in_sight),
+        })
     }
 
     #[inline]

@@ -113,6 +113,15 @@ impl Pure for TokenBucket {
         }
     }
 
+    fn convert(&self, word: u64, now: Tick, from: &Self) -> u64 {
+        let here = |span: u64| {
+            let span = (u128::from(span) * u128::from(self.parts)).div_ceil(u128::from(from.parts));
+            u64::try_from(span).unwrap_or(u64::MAX)
+        };
+        let ahead = from.bucket.ahead(word, from.present(now));
+        self.bucket.resumed(here(ahead), here(from.bucket.window), self.present(now))
+    }
+
     #[inline]
     fn is_idle(&self, word: u64, now: Tick) -> bool {
         word <= self.present(now)

@@ -8,7 +8,7 @@ use crate::algorithm::{Ask, Receipt};
 use crate::clock::{Tick, saturating_nanos};
 use crate::decision::Decision;
 use crate::limiter::{Algorithm, Inner, Limiter, Reservation, Target};
-use crate::table::{Guard, Resident, enter};
+use crate::table::{Guard, enter};
 
 impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     /// Gives back `cost` that the key has spent, such as that of a request that failed; returns what a look says
@@ -233,8 +233,8 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     {
         let id = self.inner.identity(key);
         let (guard, blocks) = (enter(), &self.inner.blocks);
-        let verdict = blocks.apply(&guard, id, now, Ask::Charge(saturating_nanos(span)));
-        span.is_zero() || blocks.algorithm().decision(verdict).wait_ns > 0
+        let answer = blocks.apply(&guard, id, now, Ask::Charge(saturating_nanos(span)));
+        span.is_zero() || answer.decision().wait_ns > 0
     }
 
     /// Does what is asked of a key, and says what a look says afterwards.
@@ -243,11 +243,11 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
         K: Borrow<Q>,
     {
         let id = self.inner.identity(key);
-        let verdict = self.inner.table.apply(&enter(), id, now, ask);
+        let decision = self.inner.table.apply(&enter(), id, now, ask).decision();
         if let Ask::Refund(_) = ask {
             self.inner.nudge(id);
         }
-        self.inner.table.algorithm().decision(verdict)
+        decision
     }
 }
 
@@ -264,9 +264,6 @@ impl<A: Algorithm, S> Inner<A, S> {
         if let Some(denial) = self.blocked(guard, id, now) {
             return Err(denial);
         }
-        let verdict = self.table.apply(guard, id, now, Ask::Reserve(cost, saturating_nanos(within)));
-        let algorithm = self.table.algorithm();
-        let decision = algorithm.decision(verdict);
-        if decision.allowed { Ok((decision, algorithm.receipt(verdict, cost))) } else { Err(decision) }
+        self.table.apply(guard, id, now, Ask::Reserve(cost, saturating_nanos(within))).reservation(cost)
     }
 }

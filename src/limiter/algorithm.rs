@@ -17,7 +17,7 @@ use crate::table::Resident;
 /// [`SlidingCounter`] and [`SlidingLog`], and by nothing outside this crate.
 pub trait Algorithm: Resident + fmt::Debug + Sized {
     /// What can be chosen for the algorithm beside its quota.
-    type Options: Clone + Default + fmt::Debug;
+    type Options: Clone + Default + fmt::Debug + Send + Sync + 'static;
 
     /// Works out the constants of a quota, for a limiter that begins at `start`.
     ///
@@ -25,6 +25,21 @@ pub trait Algorithm: Resident + fmt::Debug + Sized {
     ///
     /// What the algorithm's word cannot hold is refused, with the reason.
     fn from_quota(quota: &Quota, options: Self::Options, start: Tick) -> Result<Self, QuotaError>;
+
+    /// Works out the constants of a quota that comes into force at `now`, for a limiter that began at `start`.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    fn changed(quota: &Quota, options: Self::Options, start: Tick, now: Tick) -> Result<Self, QuotaError> {
+        let _ = start;
+        Self::from_quota(quota, options, now)
+    }
+}
+
+/// Has buckets begin with no more than they hold.
+fn within(options: BucketOptions, quota: &Quota) -> BucketOptions {
+    BucketOptions { initial: options.initial.map(|initial| initial.min(quota.burst())) }
 }
 
 impl Algorithm for TokenBucket {
@@ -33,6 +48,10 @@ impl Algorithm for TokenBucket {
     fn from_quota(quota: &Quota, options: BucketOptions, start: Tick) -> Result<Self, QuotaError> {
         Self::new(quota, options, start)
     }
+
+    fn changed(quota: &Quota, options: BucketOptions, start: Tick, _now: Tick) -> Result<Self, QuotaError> {
+        Self::new(quota, within(options, quota), start)
+    }
 }
 
 impl Algorithm for IntervalBucket {
@@ -40,6 +59,10 @@ impl Algorithm for IntervalBucket {
 
     fn from_quota(quota: &Quota, options: BucketOptions, start: Tick) -> Result<Self, QuotaError> {
         Self::new(quota, options, start)
+    }
+
+    fn changed(quota: &Quota, options: BucketOptions, start: Tick, _now: Tick) -> Result<Self, QuotaError> {
+        Self::new(quota, within(options, quota), start)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::count::Counts;
 use crate::error::QuotaError;
 use crate::key::KeyState;
-use crate::limiter::{Algorithm, Inner, Limiter, Progress};
+use crate::limiter::{Algorithm, Inner, Limiter, Progress, Settings};
 use crate::quota::Quota;
 use crate::sweep;
 use crate::table::{Overflow, Table};
@@ -194,14 +194,14 @@ impl<K: ?Sized, A: Algorithm, S> Builder<K, A, S> {
         S: Send + Sync + 'static,
     {
         let clock = self.clock.unwrap_or_default();
-        let algorithm = A::from_quota(&self.quota, self.options, clock.now())?;
+        let (algorithm, settings) = Settings::new(self.quota, self.options, clock.now())?;
         let inner = Arc::new(Inner {
             table: Table::new(algorithm, self.max_keys, self.overflow),
             blocks: Table::new(Block, self.max_keys, Overflow::Allow),
             hasher: self.hasher,
             clock,
             counts: Counts::new(),
-            quota: self.quota,
+            settings,
             progress: Progress::default(),
             #[cfg(feature = "async")]
             waiters: Waiters::new(self.max_waiters),

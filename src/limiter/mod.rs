@@ -5,6 +5,7 @@ mod algorithm;
 mod builder;
 mod check;
 mod reservation;
+mod settings;
 #[cfg(feature = "async")]
 mod turn;
 
@@ -13,6 +14,7 @@ pub use self::builder::Builder;
 pub(crate) use self::check::up_to;
 pub use self::reservation::Reservation;
 pub(crate) use self::reservation::Target;
+pub(crate) use self::settings::Settings;
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -70,7 +72,7 @@ struct Inner<A: Algorithm, S> {
     hasher: S,
     clock: Clock,
     counts: Counts,
-    quota: Quota,
+    settings: Settings<A>,
     progress: Progress,
     #[cfg(feature = "async")]
     waiters: Waiters,
@@ -187,7 +189,66 @@ impl<K: ?Sized, A: Algorithm, S> Limiter<K, A, S> {
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
     pub fn quota(&self) -> Quota {
-        self.inner.quota
+        self.inner.settings.quota()
+    }
+
+    /// Changes the quota while the limiter is at work; checks go on meanwhile, and none that begins after this returned is
+    /// decided by the old one.
+    ///
+    /// What keys have spent is kept. A higher quota gives nothing for the past: a key that had spent all it could starts
+    /// with nothing. A lower one takes effect at once. What was spent under the old quota counts for at most one
+    /// full refill of the new one, or one window, and a debt for one more, so that nobody is locked out by what an older
+    /// rate had measured. Buckets keep the time until they are full, windows and logs keep what was counted: a fixed
+    /// window in the window of the present tick, a sliding counter of another period as if it had been spent now, a log
+    /// by the stamps it has. The options stay.
+    ///
+    /// # Errors
+    ///
+    /// A quota that the algorithm cannot hold is refused, with the reason, and nothing changes.
+    ///
+    /// # Cost
+    ///
+    /// It moves all keys, some ten nanoseconds each, and waits for its turn if another thread changes the quota. Checks wait
+    /// for nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::{Limiter, Tick};
+    ///
+    /// let limiter: Limiter<u64> = Limiter::new("10/min".parse()?)?;
+    /// assert!(limiter.check_n_at(&7, 10, Tick::ZERO).is_allowed());
+    /// limiter.set_quota("600/min burst 20".parse()?)?;
+    /// assert!(!limiter.check_at(&7, Tick::ZERO).is_allowed(), "what is spent is spent");
+    /// assert_eq!(limiter.peek_at(&7, Tick::from_nanos(2_000_000_000)).remaining(), 20);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn set_quota(&self, quota: Quota) -> Result<(), QuotaError> {
+        self.set_quota_at(quota, self.now())
+    }
+
+    /// Does what [`Limiter::set_quota`] does, at a tick that the caller has read.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::{FixedWindow, Limiter, Tick};
+    ///
+    /// let limiter: Limiter<u64, FixedWindow> = Limiter::new("10/min".parse()?)?;
+    /// assert!(limiter.check_n_at(&7, 8, Tick::ZERO).is_allowed());
+    /// limiter.set_quota_at("5/min".parse()?, Tick::ZERO)?;
+    /// assert!(!limiter.check_at(&7, Tick::ZERO).is_allowed());
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn set_quota_at(&self, quota: Quota, now: Tick) -> Result<(), QuotaError> {
+        self.inner.settings.change(quota, now, |algorithm| self.inner.table.change(algorithm, now))?;
+        #[cfg(feature = "async")]
+        self.inner.waiters.nudge_all();
+        Ok(())
     }
 
     /// Returns what the limiter did and holds; see [`Stats`].
@@ -283,7 +344,7 @@ impl<K: ?Sized, A: Algorithm, S> Clone for Limiter<K, A, S> {
 impl<K: ?Sized, A: Algorithm, S> fmt::Debug for Limiter<K, A, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Limiter")
-            .field("quota", &self.inner.quota)
+            .field("quota", &self.inner.settings)
             .field("clock", &self.inner.clock)
             .field("stats", &self.stats())
             .finish_non_exhaustive()
@@ -333,7 +394,7 @@ impl<A: Algorithm, S> Inner<A, S> {
     /// Looks whether a key is blocked.
     #[inline(never)]
     fn denial(&self, guard: &Guard, id: u64, now: Tick) -> Option<Decision> {
-        block_denial(self.table.algorithm(), self.blocks.check(guard, id, now, 0).wait_ns)
+        block_denial(self.table.algorithm(guard), self.blocks.check(guard, id, now, 0).wait_ns)
     }
 
     /// Has whoever waits for an identity look again.

@@ -1,14 +1,13 @@
 //! Charging a word, and a cell: the word of one key that never moves.
 
-use crossbeam_utils::CachePadded;
-
 use crate::algorithm::{Ask, Step};
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::sync::{AtomicU64, Ordering};
 use crate::table::reclaim::{Guard, Heap};
-use crate::table::resident::Resident;
+use crate::table::resident::{Answer, Resident};
 use crate::table::segment::FROZEN;
+use crate::table::versions::Versions;
 
 /// Steps on a word until the step holds; `None` if the word is frozen.
 ///
@@ -66,11 +65,32 @@ pub(super) unsafe fn release<A: Resident>(word: u64, heap: &Heap) {
     }
 }
 
+/// Puts a word into a place of a newer version, with a reference of its own, unless there is one already.
+///
+/// # Safety
+///
+/// As for [`Resident::retain`], but for a word of 0, which stays where it is.
+pub(super) unsafe fn place<A: Resident>(place: &AtomicU64, word: u64, heap: &Heap) {
+    // Relaxed: a look before the exchange.
+    if word == 0 || place.load(Ordering::Relaxed) != 0 {
+        return;
+    }
+    if A::OWNS_MEMORY {
+        // SAFETY: the caller's promise is the same.
+        unsafe { A::retain(word) };
+    }
+    // Release: pairs with the Acquire of `charge`: what the word names stays visible. Relaxed on failure: somebody
+    // else carried it over, and it may have been charged since.
+    if place.compare_exchange(0, word, Ordering::Release, Ordering::Relaxed).is_err() {
+        // SAFETY: the reference from above found no place.
+        unsafe { release::<A>(word, heap) };
+    }
+}
+
 /// The word of one key, alone on its cache line, with its algorithm.
 #[derive(Debug)]
 pub(crate) struct Cell<A: Resident> {
-    algorithm: A,
-    word: CachePadded<AtomicU64>,
+    versions: Versions<A>,
     /// Dropped last: it frees what the word named.
     heap: Heap,
 }
@@ -78,33 +98,39 @@ pub(crate) struct Cell<A: Resident> {
 impl<A: Resident> Cell<A> {
     /// Makes the word of a key never seen.
     pub(crate) fn new(algorithm: A) -> Self {
-        Self { algorithm, word: CachePadded::new(AtomicU64::new(0)), heap: Heap::new() }
+        Self { versions: Versions::new(algorithm), heap: Heap::new() }
     }
 
     /// Does what is asked.
     #[inline(always)]
-    pub(crate) fn apply(&self, guard: &Guard, now: Tick, ask: Ask) -> A::Verdict {
-        // SAFETY: the cell's word is charged with its own algorithm and heap.
-        let verdict = unsafe { charge(&self.algorithm, &self.heap, guard, &self.word, now, ask) };
-        verdict.expect("a word outside segments is never frozen")
+    pub(crate) fn apply<'g>(&'g self, guard: &'g Guard, now: Tick, ask: Ask) -> Answer<'g, A> {
+        self.versions.apply(guard, &self.heap, self.versions.current(), now, ask)
     }
 
     /// Decides about one check.
     #[inline(always)]
     pub(crate) fn check(&self, guard: &Guard, now: Tick, cost: u64) -> Decision {
-        self.algorithm.decision(self.apply(guard, now, Ask::Spend(cost)))
+        self.apply(guard, now, Ask::Spend(cost)).decision()
+    }
+
+    /// Counts by another algorithm from now on, and keeps what was spent. No two threads do this at a time, and this one
+    /// has no guard.
+    pub(crate) fn change(&self, algorithm: A, now: Tick) {
+        self.versions.change(algorithm, &self.heap, now);
+        self.versions.let_go(&self.heap);
+        self.heap.collect();
     }
 
     /// Tells whether nothing was ever charged.
     #[inline(always)]
     pub(crate) fn is_unused(&self) -> bool {
-        // Relaxed: the word alone is looked at; whoever charged it before made it visible by other means.
-        self.word.load(Ordering::Relaxed) == 0
+        self.versions.is_unused()
     }
 
     /// Returns the algorithm.
-    pub(crate) fn algorithm(&self) -> &A {
-        &self.algorithm
+    #[inline(always)]
+    pub(crate) fn algorithm<'g>(&'g self, guard: &'g Guard) -> &'g A {
+        self.versions.algorithm(guard, self.versions.current())
     }
 
     /// Returns the bytes allocated for what the word names.
@@ -115,9 +141,6 @@ impl<A: Resident> Cell<A> {
 
 impl<A: Resident> Drop for Cell<A> {
     fn drop(&mut self) {
-        // Relaxed: nobody else has the cell any more.
-        let word = self.word.load(Ordering::Relaxed);
-        // SAFETY: the place goes away with its reference.
-        unsafe { release::<A>(word, &self.heap) };
+        self.versions.release(&self.heap);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::clock::Tick;
 use crate::sync::Ordering;
-use crate::table::reclaim::Guard;
+use crate::table::reclaim::{Guard, enter};
 use crate::table::resident::Resident;
 use crate::table::segment::{Claim, EMPTY, FROZEN, Found, Line, SEALED, SLOTS, Segment, seal_slot};
 use crate::table::{SEGMENTS, Table, cell};
@@ -53,7 +53,9 @@ impl<A: Resident> Table<A> {
         let occupied = segment.occupied();
         let census = self.census(guard, segment, now, SAMPLE);
         let live = (occupied * (census.used - census.idle)).div_ceil(census.used.max(1));
-        let candidate = Segment::allocate(Segment::fitting(live, occupied), Some(occupied), &self.heap);
+        // Read after the segment was met: what follows a segment of the current version is of that version.
+        let version = self.versions.current();
+        let candidate = Segment::allocate(Segment::fitting(live, occupied), Some(occupied), version, &self.heap);
         let (next, is_ours) = segment.publish_next(candidate);
         if !is_ours {
             self.free_unseen(candidate);
@@ -62,7 +64,8 @@ impl<A: Resident> Table<A> {
     }
 
     /// Counts identities and idle keys in up to `most` lines, spread over the segment.
-    fn census(&self, _guard: &Guard, segment: Segment<'_>, now: Tick, most: usize) -> Census {
+    fn census(&self, guard: &Guard, segment: Segment<'_>, now: Tick, most: usize) -> Census {
+        let algorithm = self.versions.algorithm(guard, segment.version());
         let horizon = Self::horizon(now);
         let stride = (segment.line_count() / most).max(1);
         let mut census = Census::default();
@@ -77,7 +80,7 @@ impl<A: Resident> Table<A> {
                 let value = word.load(Ordering::Acquire) & !FROZEN;
                 census.used += 1;
                 // SAFETY: the word was read under the guard, from this table.
-                census.idle += u64::from(value == 0 || unsafe { self.algorithm.is_idle(value, horizon) });
+                census.idle += u64::from(value == 0 || unsafe { algorithm.is_idle(value, horizon) });
             }
         }
         census
@@ -95,7 +98,7 @@ impl<A: Resident> Table<A> {
         let lines = old.claim_lines(count);
         let taken = lines.len();
         if taken > 0 {
-            let ids = self.move_lines(old, next, lines, now);
+            let ids = self.move_lines(guard, old, next, lines, now);
             if let Some(ids) = old.report_moved(taken, ids) {
                 self.complete(index, old, next, ids);
             }
@@ -111,7 +114,7 @@ impl<A: Resident> Table<A> {
         while self.help_with(guard, index, now, CHUNK * 8) == CHUNK * 8 {}
         if !next.used().is_settled() {
             // Others are not done with lines they took: moving a line twice does no harm.
-            let ids = self.move_lines(old, next, 0..old.line_count(), now);
+            let ids = self.move_lines(guard, old, next, 0..old.line_count(), now);
             self.complete(index, old, next, ids);
         }
         self.swap_directory(index, old, next);
@@ -119,7 +122,15 @@ impl<A: Resident> Table<A> {
 
     /// Moves lines: seals unused slots, freezes words, and carries over those that are not idle. Returns the
     /// identities it met.
-    fn move_lines(&self, old: Segment<'_>, next: Segment<'_>, lines: std::ops::Range<usize>, now: Tick) -> u64 {
+    fn move_lines(
+        &self,
+        guard: &Guard,
+        old: Segment<'_>,
+        next: Segment<'_>,
+        lines: std::ops::Range<usize>,
+        now: Tick,
+    ) -> u64 {
+        let algorithm = self.versions.algorithm(guard, old.version());
         let horizon = Self::horizon(now);
         let mut met = 0;
         for idx in lines {
@@ -134,7 +145,8 @@ impl<A: Resident> Table<A> {
                 // Acquire: what the word names is visible.
                 let word = words[slot].fetch_or(FROZEN, Ordering::AcqRel) & !FROZEN;
                 // SAFETY: this place of the table holds the word, and the guard of the caller keeps the place.
-                if word != 0 && !unsafe { self.algorithm.evict(word, horizon) } {
+                if word != 0 && !unsafe { algorithm.evict(word, horizon) } {
+                    let word = self.versions.convert(guard, word, old.version(), next.version(), now);
                     self.carry(id, word, next);
                 }
             }
@@ -142,7 +154,7 @@ impl<A: Resident> Table<A> {
         met
     }
 
-    /// Takes a frozen word over into the next segment, unless somebody has.
+    /// Takes a word over, converted, into the next segment, unless somebody has.
     pub(super) fn carry(&self, id: u64, word: u64, next: Segment<'_>) {
         if word == 0 {
             return;
@@ -165,20 +177,8 @@ impl<A: Resident> Table<A> {
                 }
             }
         };
-        // Relaxed: a look before the exchange.
-        if place.load(Ordering::Relaxed) != 0 {
-            return;
-        }
-        if A::OWNS_MEMORY {
-            // SAFETY: the old segment, which the caller's guard keeps, holds the word and so a reference.
-            unsafe { A::retain(word) };
-        }
-        // Release: pairs with the Acquire of `charge`: what the word names stays visible. Relaxed on failure: somebody
-        // else carried it over, and it may have been charged since.
-        if place.compare_exchange(0, word, Ordering::Release, Ordering::Relaxed).is_err() {
-            // SAFETY: the reference from above found no place.
-            unsafe { cell::release::<A>(word, &self.heap) };
-        }
+        // SAFETY: the old segment, which the caller's guard keeps, holds the reference to what both words name.
+        unsafe { cell::place::<A>(place, word, &self.heap) };
     }
 
     /// Gives back a slot for a carried word, and mends the counts if they were drawn up in between.
@@ -259,6 +259,27 @@ impl<A: Resident> Table<A> {
             self.successor(guard, index, segment, now);
         }
         self.help_with(guard, index, now, most)
+    }
+
+    /// Counts by another algorithm from now on, and keeps what was spent. No two threads do this at a time, and this one
+    /// has no guard.
+    ///
+    /// A check that began before this returned may still be decided by the algorithm before; none that begins afterwards.
+    pub(crate) fn change(&self, algorithm: A, now: Tick) {
+        self.versions.change(algorithm, &self.heap, now);
+        for index in 0..SEGMENTS {
+            let guard = enter();
+            loop {
+                let segment = self.current_or_first(&guard, index);
+                if segment.version() == self.versions.current() {
+                    break;
+                }
+                self.successor(&guard, index, segment, now);
+                self.finish(&guard, index, now);
+            }
+        }
+        self.versions.let_go(&self.heap);
+        self.heap.collect();
     }
 
     /// Evicts from one segment if enough of its keys are idle, and gives unused memory back; returns the lines

@@ -12,10 +12,11 @@ pub(crate) mod quarantine;
 mod reclaim;
 mod resident;
 mod segment;
+mod versions;
 
 pub(crate) use self::cell::Cell;
 pub(crate) use self::reclaim::{Guard, Heap, enter};
-pub(crate) use self::resident::Resident;
+pub(crate) use self::resident::{Answer, Resident};
 
 use std::fmt;
 use std::ptr;
@@ -27,6 +28,7 @@ use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::table::segment::{Claim, FROZEN, Found, Line, SEGMENT_BITS, Segment};
+use crate::table::versions::Versions;
 
 /// What a new key gets when the table holds as many keys as it may, and no idle one can be evicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +48,8 @@ pub(crate) const SEGMENTS: usize = 1 << SEGMENT_BITS;
 /// A map from identities to the words of one algorithm.
 #[derive(Debug)]
 pub(crate) struct Table<A: Resident> {
-    algorithm: A,
+    /// How words are counted, and the word of all keys that found no room.
+    versions: Versions<A>,
     directory: [AtomicPtr<Line>; SEGMENTS],
     /// How many identities stand in the table, or are about to.
     keys: CachePadded<AtomicU64>,
@@ -56,8 +59,6 @@ pub(crate) struct Table<A: Resident> {
     next_victim: AtomicUsize,
     /// Until when nobody looks for room again.
     full_until_ns: AtomicU64,
-    /// The word of all keys that found no room.
-    shared: CachePadded<AtomicU64>,
     max_keys: u64,
     overflow: Overflow,
     /// Dropped last: it frees what the rest retires.
@@ -73,14 +74,13 @@ impl<A: Resident> Table<A> {
     /// Makes an empty table.
     pub(crate) fn new(algorithm: A, max_keys: u64, overflow: Overflow) -> Self {
         Self {
-            algorithm,
+            versions: Versions::new(algorithm),
             directory: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             keys: CachePadded::new(AtomicU64::new(0)),
             evicted: AtomicU64::new(0),
             overflowed: AtomicU64::new(0),
             next_victim: AtomicUsize::new(0),
             full_until_ns: AtomicU64::new(0),
-            shared: CachePadded::new(AtomicU64::new(0)),
             max_keys,
             overflow,
             heap: Heap::new(),
@@ -90,26 +90,26 @@ impl<A: Resident> Table<A> {
     /// Decides about one check of the key with this identity.
     #[inline(always)]
     pub(crate) fn check(&self, guard: &Guard, id: u64, now: Tick, cost: u64) -> Decision {
-        self.algorithm.decision(self.apply(guard, id, now, Ask::Spend(cost)))
+        self.apply(guard, id, now, Ask::Spend(cost)).decision()
     }
 
     /// Does what is asked of the key with this identity.
     #[inline(always)]
-    pub(crate) fn apply(&self, guard: &Guard, id: u64, now: Tick, ask: Ask) -> A::Verdict {
-        let here = match self.current(guard, Self::index(id)).map(|segment| segment.find(id)) {
-            Some(Found::Here(word)) => self.charge(guard, word, now, ask),
-            _ => None,
-        };
+    pub(crate) fn apply<'g>(&'g self, guard: &'g Guard, id: u64, now: Tick, ask: Ask) -> Answer<'g, A> {
+        let here = self.current(guard, Self::index(id)).and_then(|segment| match segment.find(id) {
+            Found::Here(word) => self.charge(guard, segment, word, now, ask),
+            Found::Absent | Found::Sealed => None,
+        });
         match here {
-            Some(verdict) => verdict,
+            Some(answer) => answer,
             None => self.apply_elsewhere(guard, id, now, ask),
         }
     }
 
     /// Returns the algorithm.
     #[inline(always)]
-    pub(crate) fn algorithm(&self) -> &A {
-        &self.algorithm
+    pub(crate) fn algorithm<'g>(&'g self, guard: &'g Guard) -> &'g A {
+        self.versions.algorithm(guard, self.versions.current())
     }
 
     /// Begins to fetch the line in which an identity is looked for first.
@@ -123,19 +123,21 @@ impl<A: Resident> Table<A> {
     /// Does what is asked of a key that has no word yet, or whose word is on the move.
     #[cold]
     #[inline(never)]
-    fn apply_elsewhere(&self, guard: &Guard, id: u64, now: Tick, ask: Ask) -> A::Verdict {
+    fn apply_elsewhere<'g>(&'g self, guard: &'g Guard, id: u64, now: Tick, ask: Ask) -> Answer<'g, A> {
         let index = Self::index(id);
         let mut segment = self.current_or_first(guard, index);
         let mut may_evict = true;
         loop {
             match segment.find(id) {
                 Found::Here(word) => {
-                    if let Some(verdict) = self.charge(guard, word, now, ask) {
-                        return verdict;
+                    if let Some(answer) = self.charge(guard, segment, word, now, ask) {
+                        return answer;
                     }
                     let next = self.successor(guard, index, segment, now);
                     // Acquire: pairs with the Release by which the word came to name what it names.
-                    self.carry(id, word.load(Ordering::Acquire) & !FROZEN, next);
+                    let word = word.load(Ordering::Acquire) & !FROZEN;
+                    let word = self.versions.convert(guard, word, segment.version(), next.version(), now);
+                    self.carry(id, word, next);
                     segment = next;
                 }
                 Found::Sealed => segment = self.successor(guard, index, segment, now),
@@ -146,12 +148,13 @@ impl<A: Resident> Table<A> {
                     }
                 }
                 Found::Absent => {
-                    if let Some(verdict) = self.algorithm.unspent(now, ask) {
-                        return verdict;
+                    let algorithm = self.versions.algorithm(guard, segment.version());
+                    if let Some(verdict) = algorithm.unspent(now, ask) {
+                        return Answer { verdict, algorithm };
                     }
                     if !self.insert(guard, index, segment, id, now) {
                         if !may_evict || !self.make_room(guard, index, now) {
-                            return self.apply_overflowed(guard, now, ask);
+                            return self.apply_overflowed(guard, segment.version(), now, ask);
                         }
                         may_evict = false;
                     }
@@ -160,11 +163,20 @@ impl<A: Resident> Table<A> {
         }
     }
 
-    /// Steps on a word until the step holds; `None` if the word is frozen.
+    /// Steps on a word of a segment until the step holds; `None` if the word is frozen.
     #[inline(always)]
-    fn charge(&self, guard: &Guard, word: &AtomicU64, now: Tick, ask: Ask) -> Option<A::Verdict> {
-        // SAFETY: the table's words are charged with its own algorithm and heap.
-        unsafe { cell::charge(&self.algorithm, &self.heap, guard, word, now, ask) }
+    fn charge<'g>(
+        &'g self,
+        guard: &'g Guard,
+        segment: Segment<'g>,
+        word: &AtomicU64,
+        now: Tick,
+        ask: Ask,
+    ) -> Option<Answer<'g, A>> {
+        let algorithm = self.versions.algorithm(guard, segment.version());
+        // SAFETY: the table's words are charged with the algorithm of their segment and the table's heap.
+        let verdict = unsafe { cell::charge(algorithm, &self.heap, guard, word, now, ask) };
+        verdict.map(|verdict| Answer { verdict, algorithm })
     }
 
     /// Tries to give the key a slot in the segment, or changes what stands in the way; `false` if there are too many
@@ -196,15 +208,18 @@ impl<A: Resident> Table<A> {
     }
 
     /// Does what is asked of a key for which there is no room.
-    fn apply_overflowed(&self, guard: &Guard, now: Tick, ask: Ask) -> A::Verdict {
+    fn apply_overflowed<'g>(&'g self, guard: &'g Guard, version: usize, now: Tick, ask: Ask) -> Answer<'g, A> {
         // Relaxed: a statistic.
         self.overflowed.fetch_add(1, Ordering::Relaxed);
-        let charged =
-            |ask| self.charge(guard, &self.shared, now, ask).expect("a word outside segments is never frozen");
+        let algorithm = self.versions.algorithm(guard, version);
+        let shared = |ask| self.versions.apply(guard, &self.heap, version, now, ask);
         match self.overflow {
-            Overflow::Share => charged(ask),
-            Overflow::Allow => self.algorithm.unspent(now, Ask::Spend(0)).unwrap_or_else(|| charged(Ask::Spend(0))),
-            Overflow::Deny => self.algorithm.blocked(Self::OVERFLOW_RETRY_NS),
+            Overflow::Share => shared(ask),
+            Overflow::Allow => match algorithm.unspent(now, Ask::Spend(0)) {
+                Some(verdict) => Answer { verdict, algorithm },
+                None => shared(Ask::Spend(0)),
+            },
+            Overflow::Deny => Answer { verdict: algorithm.blocked(Self::OVERFLOW_RETRY_NS), algorithm },
         }
     }
 
@@ -228,7 +243,7 @@ impl<A: Resident> Table<A> {
         if let Some(segment) = self.current(guard, index) {
             return segment;
         }
-        let first = Segment::allocate(Segment::SMALLEST, None, &self.heap);
+        let first = Segment::allocate(Segment::SMALLEST, None, self.versions.current(), &self.heap);
         // Release: publishes the segment. Acquire on failure: pairs with it.
         let placed =
             self.directory[index].compare_exchange(ptr::null_mut(), first.tag(), Ordering::Release, Ordering::Acquire);
@@ -284,10 +299,7 @@ impl<A: Resident> Table<A> {
 
 impl<A: Resident> Drop for Table<A> {
     fn drop(&mut self) {
-        // Relaxed: nobody else has the table any more.
-        let shared = self.shared.load(Ordering::Relaxed);
-        // SAFETY: the place goes away with its reference.
-        unsafe { cell::release::<A>(shared, &self.heap) };
+        self.versions.release(&self.heap);
         for entry in &self.directory {
             // Relaxed: nobody else has the table any more.
             let mut tagged = entry.load(Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 use crate::algorithm::{Ask, BucketOptions, LogOptions, Receipt, SlidingLog, TokenBucket};
 use crate::clock::Tick;
+use crate::decision::Decision;
 use crate::quota::Quota;
 use crate::table::{Cell, Overflow, Resident, Table, enter, quarantine};
 
@@ -14,6 +15,21 @@ impl Model<TokenBucket> {
     pub fn token_buckets(quota: Quota) -> Self {
         let bucket = TokenBucket::new(&quota, BucketOptions::default(), Tick::ZERO);
         Self(Table::new(bucket.expect("the model's quota is sound"), 100, Overflow::Deny))
+    }
+}
+
+impl Model<TokenBucket> {
+    /// Changes the quota.
+    pub fn set_quota(&self, quota: Quota, now: Tick) {
+        let bucket = TokenBucket::new(&quota, BucketOptions::default(), Tick::ZERO);
+        self.0.change(bucket.expect("the model's quota is sound"), now);
+    }
+}
+
+impl Model<SlidingLog> {
+    /// Changes the quota.
+    pub fn set_quota(&self, quota: Quota, now: Tick) {
+        self.0.change(SlidingLog::new(&quota, LogOptions::default()).expect("the model's quota is sound"), now);
     }
 }
 
@@ -43,8 +59,7 @@ impl<A: Resident> Model<A> {
 
     /// Reserves one, however late it is due.
     pub fn reserve(&self, id: u64, now: Tick) -> Option<Reserved> {
-        let verdict = self.0.apply(&enter(), id, now, Ask::Reserve(1, u64::MAX));
-        Reserved::new(self.0.algorithm(), verdict)
+        Reserved::new(self.0.apply(&enter(), id, now, Ask::Reserve(1, u64::MAX)).reservation(1))
     }
 
     /// Gives a reservation back.
@@ -89,11 +104,10 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// Reads the verdict about reserving one.
-    fn new<A: Resident>(algorithm: &A, verdict: A::Verdict) -> Option<Self> {
-        let decision = algorithm.decision(verdict);
-        let receipt = algorithm.receipt(verdict, 1);
-        decision.allowed.then_some(Self { delay_ns: decision.wait_ns, receipt })
+    /// Reads the answer about reserving one.
+    fn new(reservation: Result<(Decision, Receipt), Decision>) -> Option<Self> {
+        let (decision, receipt) = reservation.ok()?;
+        Some(Self { delay_ns: decision.wait_ns, receipt })
     }
 }
 
@@ -105,6 +119,11 @@ impl LogModel {
     /// Makes a log.
     pub fn new(quota: Quota) -> Self {
         Self(Cell::new(SlidingLog::new(&quota, LogOptions::default()).expect("the model's quota is sound")))
+    }
+
+    /// Changes the quota.
+    pub fn set_quota(&self, quota: Quota, now: Tick) {
+        self.0.change(SlidingLog::new(&quota, LogOptions::default()).expect("the model's quota is sound"), now);
     }
 
     /// Checks; tells whether it was allowed.
@@ -119,8 +138,7 @@ impl LogModel {
 
     /// Reserves one, however late it is due.
     pub fn reserve(&self, now: Tick) -> Option<Reserved> {
-        let verdict = self.0.apply(&enter(), now, Ask::Reserve(1, u64::MAX));
-        Reserved::new(self.0.algorithm(), verdict)
+        Reserved::new(self.0.apply(&enter(), now, Ask::Reserve(1, u64::MAX)).reservation(1))
     }
 
     /// Gives a reservation back.

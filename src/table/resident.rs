@@ -12,7 +12,7 @@ use crate::table::reclaim::Heap;
 /// # Safety
 ///
 /// What a word names must stay valid while a place holds it or a guard from before its last `release` lives.
-pub unsafe trait Resident: Send + Sync + 'static {
+pub unsafe trait Resident: Clone + Send + Sync + 'static {
     /// What a step finds out.
     type Verdict: Copy;
 
@@ -37,6 +37,10 @@ pub unsafe trait Resident: Send + Sync + 'static {
 
     /// Returns what must be known to give back what this verdict reserved.
     fn receipt(&self, verdict: Self::Verdict, cost: u64) -> Receipt;
+
+    /// Returns the word, other than 0, that keeps what a word other than 0 of another quota has spent; what it names stays
+    /// the same.
+    fn convert(&self, word: u64, now: Tick, from: &Self) -> u64;
 
     /// Tells whether the word says nothing any more at `now`.
     ///
@@ -68,6 +72,31 @@ pub unsafe trait Resident: Send + Sync + 'static {
     ///
     /// The word is not 0, its place's reference is given up once, and `heap` is the owner's.
     unsafe fn release(word: u64, heap: &Heap);
+}
+
+/// A verdict, and the algorithm that came to it.
+pub(crate) struct Answer<'g, A: Resident> {
+    pub(super) verdict: A::Verdict,
+    pub(super) algorithm: &'g A,
+}
+
+impl<A: Resident> Answer<'_, A> {
+    /// Spells the verdict out.
+    #[inline(always)]
+    pub(crate) fn decision(&self) -> Decision {
+        self.algorithm.decision(self.verdict)
+    }
+
+    /// Returns what must be known to give back what was reserved.
+    pub(crate) fn receipt(&self, cost: u64) -> Receipt {
+        self.algorithm.receipt(self.verdict, cost)
+    }
+
+    /// Returns the decision of a reservation with what gives it back, or the denial.
+    pub(crate) fn reservation(&self, cost: u64) -> Result<(Decision, Receipt), Decision> {
+        let decision = self.decision();
+        if decision.allowed { Ok((decision, self.receipt(cost))) } else { Err(decision) }
+    }
 }
 
 /// A verdict with the words around it.
@@ -111,6 +140,10 @@ unsafe impl<A: Pure> Resident for A {
 
     fn receipt(&self, Passage { before, after, .. }: Self::Verdict, cost: u64) -> Receipt {
         Receipt { cost, before, after }
+    }
+
+    fn convert(&self, word: u64, now: Tick, from: &Self) -> u64 {
+        Pure::convert(self, word, now, from)
     }
 
     #[inline]

@@ -33,7 +33,7 @@ pub(super) struct Line {
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Line>() == 64, "a line is one cache line");
 
-/// What a segment knows of itself; it stands right before the lines.
+/// What a segment knows of itself; it stands right before the lines, and its alignment is theirs.
 #[repr(C, align(128))]
 #[derive(Debug)]
 struct Header {
@@ -117,6 +117,8 @@ pub(super) struct Segment<'g> {
     lines: NonNull<Line>,
     /// How far an identity is shifted so that the bits that choose its line stand where the line's offset has them.
     shift: u32,
+    /// The version of the algorithm by which the words are counted: 0 or 1.
+    version: usize,
     lifetime: PhantomData<&'g Line>,
 }
 
@@ -128,8 +130,13 @@ impl<'g> Segment<'g> {
     /// The shift with which no bit of an identity chooses a line, because there is only one.
     const NO_BITS: u32 = 64 - size_of::<Line>().ilog2();
 
-    /// Allocates a segment of `2^log2` lines into which up to `reserve` words will be carried.
-    pub(super) fn allocate(log2: u32, reserve: Option<u64>, heap: &Heap) -> Self {
+    /// The bit of a tag that holds the version, between those of the shift and those of the pointer.
+    const VERSION_BIT: u32 = 6;
+    /// The bits of a tag that are the pointer.
+    const POINTER: usize = !0 << (Self::VERSION_BIT + 1);
+
+    /// Allocates a segment of `2^log2` lines of a version, into which up to `reserve` words will be carried.
+    pub(super) fn allocate(log2: u32, reserve: Option<u64>, version: usize, heap: &Heap) -> Self {
         let layout = Self::layout(log2);
         let memory = memory::allocate(layout);
         let Some(start) = NonNull::new(memory) else { handle_alloc_error(layout) };
@@ -154,7 +161,7 @@ impl<'g> Segment<'g> {
             // SAFETY: the line is inside the allocation.
             unsafe { lines.add(idx).write(Line { ids: zeros(), words: zeros() }) };
         }
-        Self { lines, shift: Self::NO_BITS - log2, lifetime: PhantomData }
+        Self { lines, shift: Self::NO_BITS - log2, version, lifetime: PhantomData }
     }
 
     /// Returns the layout of a segment of `2^log2` lines.
@@ -170,14 +177,21 @@ impl<'g> Segment<'g> {
     /// The segment lives for `'g`.
     #[inline]
     pub(super) unsafe fn from_tagged(tagged: *mut Line) -> Option<Self> {
-        let shift = (tagged.addr() & 63) as u32;
-        let lines = NonNull::new(tagged.map_addr(|addr| addr & !63))?;
-        Some(Self { lines, shift, lifetime: PhantomData })
+        let shift = (tagged.addr() & ((1 << Self::VERSION_BIT) - 1)) as u32;
+        let version = tagged.addr() >> Self::VERSION_BIT & 1;
+        let lines = NonNull::new(tagged.map_addr(|addr| addr & Self::POINTER))?;
+        Some(Self { lines, shift, version, lifetime: PhantomData })
     }
 
-    /// Returns the pointer with the shift in the bits that alignment leaves free.
+    /// Returns the pointer with the shift and the version in the bits that alignment leaves free.
     pub(super) fn tag(self) -> *mut Line {
-        self.lines.as_ptr().map_addr(|addr| addr | self.shift as usize)
+        self.lines.as_ptr().map_addr(|addr| addr | self.version << Self::VERSION_BIT | self.shift as usize)
+    }
+
+    /// Returns the version of the algorithm by which the words are counted.
+    #[inline(always)]
+    pub(super) fn version(self) -> usize {
+        self.version
     }
 
     /// Returns the logarithm of the lines.
