@@ -238,14 +238,21 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
 }
 
 /// Takes as much of `most` as there is: returns what was granted, what was asked for last, and the decision about that.
+///
+/// Each try asks for less than the one before, so that it ends whatever others do in between, and also where a look says
+/// more than a check finds: a key for which there is no room.
 pub(crate) fn up_to(most: u64, decide: impl Fn(u64) -> Decision) -> (u64, u64, Decision) {
+    let mut left = decide(0).remaining();
     loop {
-        let left = decide(0).remaining();
         // With nothing left, one is asked for: the answer says how long to wait.
-        let cost = if most == 0 { 0 } else { most.min(left).max(1) };
+        let cost = most.min(left.max(1));
         let decision = decide(cost);
-        if decision.is_allowed() || left == 0 {
-            return (if decision.is_allowed() { cost } else { 0 }, cost, decision);
+        if decision.is_allowed() {
+            return (cost, cost, decision);
         }
+        if cost <= 1 {
+            return (0, cost, decision);
+        }
+        left = decision.remaining().min(cost - 1);
     }
 }
