@@ -44,6 +44,7 @@ mod denial;
 mod future;
 mod gate;
 mod headers;
+mod key;
 mod layer;
 mod service;
 
@@ -54,5 +55,6 @@ pub use self::denial::{Denial, Problem, TooManyRequests};
 pub use self::future::ResponseFuture;
 pub use self::gate::Gate;
 pub use self::headers::{Generation, Headers, PolicyNameError};
+pub use self::key::{Client, Cookie, Header, Key, Method, Missing, Path};
 pub use self::layer::RateLimitLayer;
 pub use self::service::RateLimit;
