@@ -37,4 +37,9 @@ impl<T> Charge<T> {
     pub const fn cost(&self) -> u64 {
         self.cost
     }
+
+    /// Returns the key and the cost.
+    pub(crate) fn into_parts(self) -> (T, u64) {
+        (self.key, self.cost)
+    }
 }

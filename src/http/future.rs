@@ -8,6 +8,8 @@ use http::Response;
 use pin_project_lite::pin_project;
 
 use crate::decision::Decision;
+use crate::http::after::{Account, Settle};
+use crate::http::gate::Gate;
 use crate::http::headers::Headers;
 
 pin_project! {
@@ -19,9 +21,12 @@ pin_project! {
     /// Like any future it may panic when it is polled again after it has resolved.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless polled"]
-    pub struct ResponseFuture<F, R> {
+    pub struct ResponseFuture<F, R, G, T, P>
+    where
+        G: Gate<T>,
+    {
         #[pin]
-        state: State<F, R>,
+        state: State<F, R, G, T, P>,
     }
 }
 
@@ -29,18 +34,21 @@ pin_project! {
     /// Where the response comes from.
     #[derive(Debug)]
     #[project = StateProjection]
-    enum State<F, R> {
+    enum State<F, R, G, T, P>
+    where
+        G: Gate<T>,
+    {
         // The wrapped service answers; the headers are added to what it says.
-        Passed { #[pin] future: F, headers: Headers, decision: Decision },
+        Passed { #[pin] future: F, headers: Headers, decision: Decision, account: Account<G, T, P> },
         // The answer is here.
         Answered { response: Option<Response<R>> },
     }
 }
 
-impl<F, R> ResponseFuture<F, R> {
+impl<F, R, G: Gate<T>, T, P> ResponseFuture<F, R, G, T, P> {
     /// Waits for the wrapped service.
-    pub(crate) fn passed(future: F, headers: Headers, decision: Decision) -> Self {
-        Self { state: State::Passed { future, headers, decision } }
+    pub(crate) fn passed(future: F, headers: Headers, decision: Decision, account: Account<G, T, P>) -> Self {
+        Self { state: State::Passed { future, headers, decision, account } }
     }
 
     /// Gives an answer at once.
@@ -49,17 +57,20 @@ impl<F, R> ResponseFuture<F, R> {
     }
 }
 
-impl<F, R, E> Future for ResponseFuture<F, R>
+impl<F, R, E, G, T, P> Future for ResponseFuture<F, R, G, T, P>
 where
+    G: Gate<T>,
+    P: Settle<R>,
     F: Future<Output = Result<Response<R>, E>>,
 {
     type Output = Result<Response<R>, E>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
-            StateProjection::Passed { future, headers, decision } => {
-                let mut response = ready!(future.poll(cx))?;
-                headers.write(*decision, response.headers_mut());
+            StateProjection::Passed { future, headers, decision, account } => {
+                let mut response = ready!(future.poll(cx)).inspect_err(|_| account.failed())?;
+                let settled = account.answered(&response);
+                headers.write(settled.unwrap_or(*decision), response.headers_mut());
                 Poll::Ready(Ok(response))
             }
             StateProjection::Answered { response } => {

@@ -5,6 +5,7 @@ use std::fmt;
 use http::{Request, Response};
 use tower_layer::Layer;
 
+use crate::http::after::{After, Endings, KeepCharge};
 use crate::http::charge::Charge;
 use crate::http::denial::TooManyRequests;
 use crate::http::headers::{Generation, Headers, PolicyNameError};
@@ -54,11 +55,12 @@ use crate::limiter::{Algorithm, Limiter};
 /// ```
 #[derive(Clone)]
 #[must_use = "a layer does nothing until it wraps a service"]
-pub struct RateLimitLayer<L, F, D = TooManyRequests> {
+pub struct RateLimitLayer<L, F, D = TooManyRequests, P = KeepCharge> {
     limiter: L,
     charge: F,
     denial: D,
     headers: Headers,
+    endings: Endings<P>,
 }
 
 impl<K, A, H, F> RateLimitLayer<Limiter<K, A, H>, F>
@@ -75,15 +77,92 @@ where
         F: Fn(&Request<B>) -> Result<Charge<T>, Response<R>>,
     {
         let quota = limiter.quota();
-        Self { limiter, charge, denial: TooManyRequests, headers: Headers::unnamed(quota) }
+        Self { limiter, charge, denial: TooManyRequests, headers: Headers::unnamed(quota), endings: Endings::default() }
     }
 }
 
-impl<L, F, D> RateLimitLayer<L, F, D> {
+impl<G, F> RateLimitLayer<G, F> {
+    /// Makes a layer that decides through any [`Gate`](crate::http::Gate), and tells clients of the limit by `headers`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use http::{Request, Response};
+    /// use tollgate::Limiter;
+    /// use tollgate::http::{Charge, Headers, RateLimitLayer};
+    /// use tower::{Layer, ServiceExt, service_fn};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limiter: Limiter<u64> = Limiter::new("1/min".parse()?)?;
+    /// let headers = Headers::new("own", limiter.quota())?;
+    /// let charge = |_: &Request<()>| Ok::<_, Response<()>>(Charge::one(7));
+    /// let service = RateLimitLayer::through(limiter, headers, charge).layer(service_fn(|_: Request<()>| async {
+    ///     Ok::<_, std::convert::Infallible>(Response::new(()))
+    /// }));
+    /// assert_eq!(service.oneshot(Request::new(())).await?.headers()["ratelimit-policy"], "\"own\";q=1;w=60");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn through<B, T, R>(gate: G, headers: Headers, charge: F) -> Self
+    where
+        F: Fn(&Request<B>) -> Result<Charge<T>, Response<R>>,
+    {
+        Self { limiter: gate, charge, denial: TooManyRequests, headers, endings: Endings::default() }
+    }
+}
+
+impl<L, F, D, P> RateLimitLayer<L, F, D, P> {
     /// Sets what denied requests are answered: any [`Denial`](crate::http::Denial).
-    pub fn denial<E>(self, denial: E) -> RateLimitLayer<L, F, E> {
-        let Self { limiter, charge, denial: _, headers } = self;
-        RateLimitLayer { limiter, charge, denial, headers }
+    pub fn denial<E>(self, denial: E) -> RateLimitLayer<L, F, E, P> {
+        let Self { limiter, charge, denial: _, headers, endings } = self;
+        RateLimitLayer { limiter, charge, denial, headers, endings }
+    }
+
+    /// Sets what tells from a response whether its charge is kept, given back or added to: any
+    /// [`Settle`](crate::http::Settle). The headers show what is left afterwards.
+    ///
+    /// # Examples
+    ///
+    /// See [`After`].
+    pub fn after<Q>(self, answered: Q) -> RateLimitLayer<L, F, D, Q> {
+        let Self { limiter, charge, denial, headers, endings: Endings { answered: _, failed, dropped } } = self;
+        RateLimitLayer { limiter, charge, denial, headers, endings: Endings { answered, failed, dropped } }
+    }
+
+    /// Sets what becomes of the charge where the wrapped service fails instead of answering; it is kept unless set.
+    ///
+    /// # Examples
+    ///
+    /// See [`RateLimitLayer::after_drop`].
+    pub fn after_error(mut self, after: After) -> Self {
+        self.endings.failed = after;
+        self
+    }
+
+    /// Sets what becomes of the charge where the caller drops the future before the answer; it is kept unless set.
+    ///
+    /// With a refund, who hangs up early has spent nothing and may try as often as they like.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use http::{Request, Response};
+    /// use tollgate::Limiter;
+    /// use tollgate::http::{After, Charge, RateLimitLayer};
+    /// use tower::{Layer, Service, service_fn};
+    ///
+    /// let limiter: Limiter<u64> = Limiter::new("1/min".parse()?)?;
+    /// let layer = RateLimitLayer::new(limiter.clone(), |_: &Request<()>| Ok::<_, Response<()>>(Charge::one(7)));
+    /// let layer = layer.after_error(After::Refund).after_drop(After::Refund);
+    /// let mut service = layer.layer(service_fn(|_: Request<()>| async { Err::<Response<()>, _>("broken") }));
+    /// drop(service.call(Request::new(())));
+    /// assert_eq!(limiter.peek(&7).remaining(), 1);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
+    pub fn after_drop(mut self, after: After) -> Self {
+        self.endings.dropped = after;
+        self
     }
 
     /// Sets the name that the limit has in the headers; "default" unless set.
@@ -97,7 +176,7 @@ impl<L, F, D> RateLimitLayer<L, F, D> {
     }
 }
 
-impl<L, F, D> RateLimitLayer<L, F, D> {
+impl<L, F, D, P> RateLimitLayer<L, F, D, P> {
     /// Sets which header fields tell clients about the limit; the structured ones unless set.
     ///
     /// # Examples
@@ -125,23 +204,24 @@ impl<L, F, D> RateLimitLayer<L, F, D> {
     }
 }
 
-impl<L: fmt::Debug, F, D> fmt::Debug for RateLimitLayer<L, F, D> {
+impl<L: fmt::Debug, F, D, P> fmt::Debug for RateLimitLayer<L, F, D, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { limiter, headers, .. } = self;
         f.debug_struct("RateLimitLayer").field("limiter", limiter).field("headers", headers).finish_non_exhaustive()
     }
 }
 
-impl<S, L, F, D> Layer<S> for RateLimitLayer<L, F, D>
+impl<S, L, F, D, P> Layer<S> for RateLimitLayer<L, F, D, P>
 where
     L: Clone,
     F: Clone,
     D: Clone,
+    P: Clone,
 {
-    type Service = RateLimit<S, L, F, D>;
+    type Service = RateLimit<S, L, F, D, P>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        let Self { limiter, charge, denial, headers } = self.clone();
-        RateLimit::new(inner, limiter, charge, denial, headers)
+        let Self { limiter, charge, denial, headers, endings } = self.clone();
+        RateLimit::new(inner, limiter, charge, denial, headers, endings)
     }
 }

@@ -37,18 +37,24 @@
 //! # }
 //! ```
 
+mod after;
 mod charge;
 mod client_ip;
 mod denial;
 mod future;
+mod gate;
 mod headers;
+mod key;
 mod layer;
 mod service;
 
+pub use self::after::{After, KeepCharge, Settle};
 pub use self::charge::Charge;
 pub use self::client_ip::{ClientIp, ClientIpError};
 pub use self::denial::{Denial, Problem, TooManyRequests};
 pub use self::future::ResponseFuture;
+pub use self::gate::Gate;
 pub use self::headers::{Generation, Headers, PolicyNameError};
+pub use self::key::{Client, Cookie, Header, Key, Method, Missing, Path};
 pub use self::layer::RateLimitLayer;
 pub use self::service::RateLimit;

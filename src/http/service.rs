@@ -1,18 +1,17 @@
 //! The wrapped service.
 
-use std::borrow::Borrow;
 use std::fmt;
-use std::hash::{BuildHasher, Hash};
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
 use tower_service::Service;
 
+use crate::http::after::{Account, Endings, KeepCharge, Settle};
 use crate::http::charge::Charge;
 use crate::http::denial::Denial;
 use crate::http::future::ResponseFuture;
+use crate::http::gate::Gate;
 use crate::http::headers::Headers;
-use crate::limiter::{Algorithm, Limiter};
 
 /// A service that checks a limiter before each request; made by [`RateLimitLayer`](crate::http::RateLimitLayer).
 ///
@@ -35,18 +34,19 @@ use crate::limiter::{Algorithm, Limiter};
 /// # Ok::<(), tollgate::QuotaError>(())
 /// ```
 #[derive(Clone)]
-pub struct RateLimit<S, L, F, D> {
+pub struct RateLimit<S, L, F, D, P = KeepCharge> {
     inner: S,
     limiter: L,
     charge: F,
     denial: D,
     headers: Headers,
+    endings: Endings<P>,
 }
 
-impl<S, L, F, D> RateLimit<S, L, F, D> {
+impl<S, L, F, D, P> RateLimit<S, L, F, D, P> {
     /// Wraps `inner`.
-    pub(crate) fn new(inner: S, limiter: L, charge: F, denial: D, headers: Headers) -> Self {
-        Self { inner, limiter, charge, denial, headers }
+    pub(crate) fn new(inner: S, limiter: L, charge: F, denial: D, headers: Headers, endings: Endings<P>) -> Self {
+        Self { inner, limiter, charge, denial, headers, endings }
     }
 
     /// Returns the wrapped service.
@@ -65,7 +65,7 @@ impl<S, L, F, D> RateLimit<S, L, F, D> {
     }
 }
 
-impl<S: fmt::Debug, L: fmt::Debug, F, D> fmt::Debug for RateLimit<S, L, F, D> {
+impl<S: fmt::Debug, L: fmt::Debug, F, D, P> fmt::Debug for RateLimit<S, L, F, D, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { inner, limiter, headers, .. } = self;
         f.debug_struct("RateLimit")
@@ -76,38 +76,36 @@ impl<S: fmt::Debug, L: fmt::Debug, F, D> fmt::Debug for RateLimit<S, L, F, D> {
     }
 }
 
-impl<S, K, A, H, F, D, T, B, R> Service<Request<B>> for RateLimit<S, Limiter<K, A, H>, F, D>
+impl<S, G, F, D, P, T, B, R> Service<Request<B>> for RateLimit<S, G, F, D, P>
 where
-    H: BuildHasher,
     S: Service<Request<B>, Response = Response<R>>,
-    K: Hash + ?Sized,
-    A: Algorithm,
-    H: BuildHasher,
+    G: Gate<T> + Clone,
     F: Fn(&Request<B>) -> Result<Charge<T>, Response<R>>,
-    T: Borrow<K>,
     D: Denial<B, R>,
+    P: Settle<R> + Clone,
 {
     type Response = Response<R>;
     type Error = S::Error;
-    type Future = ResponseFuture<S::Future, R>;
+    type Future = ResponseFuture<S::Future, R, G, T, P>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let charge = match (self.charge)(&request) {
-            Ok(charge) => charge,
+        let (key, cost) = match (self.charge)(&request) {
+            Ok(charge) => charge.into_parts(),
             Err(response) => return ResponseFuture::answered(response),
         };
-        let decision = self.limiter.check_n::<K>(charge.key().borrow(), charge.cost());
+        let (decision, _) = self.limiter.check(&key, cost);
         if !decision.is_allowed() {
             let mut response = self.denial.respond_with(&request, decision, &self.headers);
             self.headers.write(decision, response.headers_mut());
             return ResponseFuture::answered(response);
         }
         request.extensions_mut().insert(decision);
+        let account = Account::open(self.limiter.clone(), key, cost, self.endings.clone());
         // The very service that was polled ready is called; a clone of it might not be.
-        ResponseFuture::passed(self.inner.call(request), self.headers.clone(), decision)
+        ResponseFuture::passed(self.inner.call(request), self.headers.clone(), decision, account)
     }
 }
