@@ -148,3 +148,11 @@ fn a_hundred_thousand_entries_take_few_bytes_each() {
     assert!((1_600_000..1_680_000).contains(&lists(&v4).bytes()), "{}", lists(&v4).bytes());
     assert!((4_000_000..4_240_000).contains(&lists(&v6).bytes()), "{}", lists(&v6).bytes());
 }
+
+#[test]
+fn what_an_allowed_range_hides_takes_no_memory() {
+    let denied = (0..1000u32).map(|i| (Listing::Deny, around(Ipv4Addr::from_bits(i << 12).into(), 24)));
+    let entries: Vec<_> = denied.chain([(Listing::Allow, around(Ipv4Addr::UNSPECIFIED.into(), 0))]).collect();
+    let empty = lists(&[]).bytes();
+    assert!(lists(&entries).bytes() <= empty, "{} bytes, {empty} without entries", lists(&entries).bytes());
+}

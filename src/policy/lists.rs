@@ -90,7 +90,6 @@ impl AddressLists {
     /// # Examples
     ///
     /// See [`AddressLists`].
-    #[must_use]
     pub fn builder() -> AddressListsBuilder {
         AddressListsBuilder { entries: Vec::new() }
     }

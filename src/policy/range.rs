@@ -122,8 +122,8 @@ impl AddressRange {
     /// ```
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        address.is_ipv4() == self.first.is_ipv4() && masked(address, self.prefix_bits) == self.first
+        // Addresses of two families are never equal.
+        masked(address.to_canonical(), self.prefix_bits) == self.first
     }
 }
 
@@ -149,7 +149,7 @@ impl FromStr for AddressRange {
         };
         let address: IpAddr = address.parse().map_err(|_| RangeError::Address)?;
         let Some(prefix) = prefix else { return Ok(address.into()) };
-        if prefix.is_empty() || prefix.len() > 3 || !prefix.bytes().all(|byte| byte.is_ascii_digit()) {
+        if prefix.len() > 3 || !prefix.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(RangeError::Prefix { width: width(address) });
         }
         let prefix_bits: u16 = prefix.parse().map_err(|_| RangeError::Prefix { width: width(address) })?;
