@@ -23,6 +23,8 @@ mod sweep;
 #[cfg(feature = "async")]
 mod wait;
 
+pub mod policy;
+
 #[cfg(feature = "http")]
 pub mod http;
 

@@ -12,6 +12,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("algorithm", &["algorithm"]),
     ("state", &["key", "table", "ring"]),
     ("library", &["count", "sweep", "wait", "limiter", "single"]),
+    ("policy", &["policy"]),
     ("edges", &["http"]),
 ];
 
