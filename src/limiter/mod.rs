@@ -220,7 +220,7 @@ impl<K: ?Sized, A: Algorithm, S> Limiter<K, A, S> {
     /// assert!(limiter.check_n_at(&7, 10, Tick::ZERO).is_allowed());
     /// limiter.set_quota("600/min burst 20".parse()?)?;
     /// assert!(!limiter.check_at(&7, Tick::ZERO).is_allowed(), "what is spent is spent");
-    /// assert_eq!(limiter.peek_at(&7, Tick::from_nanos(2_000_000_000)).remaining(), 20);
+    /// assert_eq!(limiter.peek_at(&7, Tick::from_nanos(3_000_000_000)).remaining(), 20);
     /// # Ok::<(), tollgate::QuotaError>(())
     /// ```
     pub fn set_quota(&self, quota: Quota) -> Result<(), QuotaError> {

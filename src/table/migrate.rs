@@ -7,7 +7,7 @@ use crate::sync::Ordering;
 use crate::table::reclaim::{Guard, enter};
 use crate::table::resident::Resident;
 use crate::table::segment::{Claim, EMPTY, FROZEN, Found, Line, SEALED, SLOTS, Segment, seal_slot};
-use crate::table::{SEGMENTS, Table, cell};
+use crate::table::{SEGMENTS, Table, word};
 
 /// The lines that one insert moves on the way.
 const CHUNK: usize = 8;
@@ -178,7 +178,7 @@ impl<A: Resident> Table<A> {
             }
         };
         // SAFETY: the old segment, which the caller's guard keeps, holds the reference to what both words name.
-        unsafe { cell::place::<A>(place, word, &self.heap) };
+        unsafe { word::place::<A>(place, word, &self.heap) };
     }
 
     /// Gives back a slot for a carried word, and mends the counts if they were drawn up in between.

@@ -13,6 +13,7 @@ mod reclaim;
 mod resident;
 mod segment;
 mod versions;
+mod word;
 
 pub(crate) use self::cell::Cell;
 pub(crate) use self::reclaim::{Guard, Heap, enter};
@@ -175,7 +176,7 @@ impl<A: Resident> Table<A> {
     ) -> Option<Answer<'g, A>> {
         let algorithm = self.versions.algorithm(guard, segment.version());
         // SAFETY: the table's words are charged with the algorithm of their segment and the table's heap.
-        let verdict = unsafe { cell::charge(algorithm, &self.heap, guard, word, now, ask) };
+        let verdict = unsafe { word::charge(algorithm, &self.heap, guard, word, now, ask) };
         verdict.map(|verdict| Answer { verdict, algorithm })
     }
 

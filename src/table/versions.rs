@@ -12,10 +12,10 @@ use crossbeam_utils::CachePadded;
 use crate::algorithm::Ask;
 use crate::clock::Tick;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::table::cell;
 use crate::table::reclaim::{Guard, Heap, enter};
 use crate::table::resident::{Answer, Resident};
 use crate::table::segment::FROZEN;
+use crate::table::word;
 
 /// Two versions, one of which is in use but for a change of quota, when both are.
 pub(super) struct Versions<A: Resident> {
@@ -74,7 +74,7 @@ impl<A: Resident> Versions<A> {
     ) -> Answer<'g, A> {
         let algorithm = self.algorithm(guard, version);
         // SAFETY: the word is charged with its version's algorithm and its owner's heap.
-        match unsafe { cell::charge(algorithm, heap, guard, &self.versions[version & 1].word, now, ask) } {
+        match unsafe { word::charge(algorithm, heap, guard, &self.versions[version & 1].word, now, ask) } {
             Some(verdict) => Answer { verdict, algorithm },
             None => self.apply_carried(guard, heap, version, now, ask),
         }
@@ -95,7 +95,7 @@ impl<A: Resident> Versions<A> {
         let other = version ^ 1;
         let algorithm = self.algorithm(guard, other);
         // SAFETY: as in `apply`.
-        let verdict = unsafe { cell::charge(algorithm, heap, guard, &self.versions[other & 1].word, now, ask) };
+        let verdict = unsafe { word::charge(algorithm, heap, guard, &self.versions[other & 1].word, now, ask) };
         // The word of the newer version is frozen only when the older one cannot be met any more.
         Answer { verdict: verdict.expect("the guard keeps the version that follows from being replaced"), algorithm }
     }
@@ -106,7 +106,7 @@ impl<A: Resident> Versions<A> {
         let word = self.versions[version & 1].word.load(Ordering::Acquire) & !FROZEN;
         let converted = self.convert(guard, word, version, version ^ 1, now);
         // SAFETY: the older version's word, which the guard keeps, holds the reference to what both name.
-        unsafe { cell::place::<A>(&self.versions[(version ^ 1) & 1].word, converted, heap) };
+        unsafe { word::place::<A>(&self.versions[(version ^ 1) & 1].word, converted, heap) };
     }
 
     /// Converts a word from one version to another.
@@ -140,7 +140,7 @@ impl<A: Resident> Versions<A> {
         // Relaxed: nobody else can meet this version.
         let before = version.word.swap(0, Ordering::Relaxed) & !FROZEN;
         // SAFETY: the word just left its place, which nobody can meet.
-        unsafe { cell::release::<A>(before, heap) };
+        unsafe { word::release::<A>(before, heap) };
         // SAFETY: nobody can meet this version.
         unsafe { *version.algorithm.get() = algorithm };
         // AcqRel: Release pairs with the Acquire of `charge`: whoever meets FROZEN sees the algorithm of the other
@@ -168,7 +168,7 @@ impl<A: Resident> Versions<A> {
             // Relaxed: nobody else has the versions any more.
             let word = version.word.swap(0, Ordering::Relaxed) & !FROZEN;
             // SAFETY: the place goes away with its reference.
-            unsafe { cell::release::<A>(word, heap) };
+            unsafe { word::release::<A>(word, heap) };
         }
     }
 }
