@@ -433,6 +433,17 @@ impl<A: Algorithm> SingleLimiter<A> {
     /// # Errors
     ///
     /// As there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tollgate::{SingleLimiter, Tick};
+    ///
+    /// let limiter: SingleLimiter = SingleLimiter::new("10/min".parse()?)?;
+    /// limiter.set_quota_at("5/min".parse()?, Tick::ZERO)?;
+    /// assert_eq!(limiter.peek_at(Tick::ZERO).limit(), 5);
+    /// # Ok::<(), tollgate::QuotaError>(())
+    /// ```
     pub fn set_quota_at(&self, quota: Quota, now: Tick) -> Result<(), QuotaError> {
         self.inner.settings.change(quota, now, |algorithm| self.inner.cell.change(algorithm, now))?;
         self.inner.nudge();

@@ -399,27 +399,42 @@ fn a_change_of_quota_finds_a_key_that_comes_meanwhile() {
 
 #[test]
 fn a_change_of_quota_keeps_the_stamps_of_a_log() {
-    explore_briefly(|| {
-        let model = Arc::new(Model::sliding_logs(quota("1/s")));
-        let checked = Arc::clone(&model);
-        let check = thread::spawn(move || (0..2).map(|_| u64::from(checked.check(KEY, second(1)))).sum::<u64>());
-        model.set_quota(quota("2/s"), second(1));
-        let passed = check.join().expect("no panic");
-        assert!(passed > 0, "the first passes under either quota");
-        assert_eq!(passed + model.remaining(KEY, second(1)), 2);
-        model.sweep(second(1));
-    });
+    raise_beside_two_checks(
+        || Model::sliding_logs(quota("1/s")),
+        |model| model.check(KEY, second(1)),
+        |model| model.set_quota(quota("2/s"), second(1)),
+        |model| {
+            let remaining = model.remaining(KEY, second(1));
+            model.sweep(second(1));
+            remaining
+        },
+    );
 }
 
 #[test]
 fn a_change_of_quota_takes_over_a_word_that_stands_alone() {
-    explore_briefly(|| {
-        let model = Arc::new(LogModel::new(quota("1/s")));
+    raise_beside_two_checks(
+        || LogModel::new(quota("1/s")),
+        |model| model.check_n(1, second(1)),
+        |model| model.set_quota(quota("2/s"), second(1)),
+        |model| model.remaining(second(1)),
+    );
+}
+
+/// Raises a limit from one to two while two are checked.
+fn raise_beside_two_checks<M: Send + Sync + 'static>(
+    make: fn() -> M,
+    check: fn(&M) -> bool,
+    raise: fn(&M),
+    remaining: fn(&M) -> u64,
+) {
+    explore_briefly(move || {
+        let model = Arc::new(make());
         let checked = Arc::clone(&model);
-        let check = thread::spawn(move || (0..2).map(|_| u64::from(checked.check_n(1, second(1)))).sum::<u64>());
-        model.set_quota(quota("2/s"), second(1));
-        let passed = check.join().expect("no panic");
+        let checks = thread::spawn(move || (0..2).map(|_| u64::from(check(&checked))).sum::<u64>());
+        raise(&model);
+        let passed = checks.join().expect("no panic");
         assert!(passed > 0, "the first passes under either quota");
-        assert_eq!(passed + model.remaining(second(1)), 2);
+        assert_eq!(passed + remaining(&model), 2);
     });
 }

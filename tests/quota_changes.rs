@@ -34,13 +34,10 @@ fn passed<A: Algorithm>(limiter: &Limiter<u64, A>, now: Tick) -> u64 {
 /// Runs a check for every algorithm.
 macro_rules! for_each_algorithm {
     ($check:ident) => {
-        $check::<TokenBucket>();
-        $check::<IntervalBucket>();
-        $check::<LeakyBucket>();
-        $check::<FixedWindow>();
-        $check::<OwnWindow>();
-        $check::<SlidingCounter>();
-        $check::<SlidingLog>();
+        for_each_algorithm!($check of TokenBucket IntervalBucket LeakyBucket FixedWindow OwnWindow SlidingCounter SlidingLog)
+    };
+    ($check:ident of $($algorithm:ident)*) => {
+        $($check::<$algorithm>();)*
     };
 }
 

@@ -584,10 +584,11 @@ fn what_is_spent_while_the_quota_rises_is_what_the_last_quota_holds() {
     /// The last limit.
     const MOST: u64 = 24;
 
-    fn check<A: Algorithm>(limiter: &Limiter<u64, A>, rounds: u64) {
-        for round in 0..rounds {
+    fn check<A: Algorithm>(builder: fn(Quota) -> Builder<u64, A>, raised: fn(u64) -> Quota) {
+        let limiter = at_noon(builder(raised(1)));
+        for round in 0..sized(3, 30) {
             let keys: Vec<u64> = (0..40).map(|key| round * 40 + key).collect();
-            limiter.set_quota(quota(1, 3_600 * SECOND, 1)).expect("a sound quota");
+            limiter.set_quota(raised(1)).expect("a sound quota");
             let pass = || keys.iter().map(|key| u64::from(limiter.check(key).is_allowed())).sum::<u64>();
             let (during, _) = beside(
                 || {
@@ -598,9 +599,7 @@ fn what_is_spent_while_the_quota_rises_is_what_the_last_quota_holds() {
                         if thread > 0 {
                             return (0..60).map(|_| pass()).sum::<u64>();
                         }
-                        for limit in 2..=MOST {
-                            limiter.set_quota(quota(limit, 3_600 * SECOND, limit)).expect("a sound quota");
-                        }
+                        (2..=MOST).for_each(|most| limiter.set_quota(raised(most)).expect("a sound quota"));
                         0
                     })
                 },
@@ -609,34 +608,14 @@ fn what_is_spent_while_the_quota_rises_is_what_the_last_quota_holds() {
             assert_eq!(during.iter().sum::<u64>() + after, MOST * keys.len() as u64, "{limiter:?}");
         }
     }
-    // A bucket keeps the time: the same rate, and a larger burst.
-    macro_rules! check_buckets {
-        ($($builder:expr),*) => { $(check_burst(&at_noon($builder), sized(3, 30));)* };
-    }
-    fn check_burst<A: Algorithm>(limiter: &Limiter<u64, A>, rounds: u64) {
-        for key in 0..rounds {
-            limiter.set_quota(quota(1, 3_600 * SECOND, 1)).expect("a sound quota");
-            let during = threads(THREADS, |thread| {
-                if thread > 0 {
-                    return (0..400).map(|_| u64::from(limiter.check(&key).is_allowed())).sum::<u64>();
-                }
-                for burst in 2..=MOST {
-                    limiter.set_quota(quota(1, 3_600 * SECOND, burst)).expect("a sound quota");
-                }
-                0
-            });
-            let after = limiter.check_up_to(&key, 1_000).0;
-            assert_eq!(during.iter().sum::<u64>() + after, MOST, "{limiter:?}");
-        }
-    }
-    let first = quota(1, 3_600 * SECOND, 1);
-    check(&at_noon(Limiter::<u64, FixedWindow>::builder(first)), sized(3, 30));
-    check(&at_noon(Limiter::<u64, OwnWindow>::builder(first)), sized(3, 30));
-    check(&at_noon(Limiter::<u64, SlidingCounter>::builder(first)), sized(3, 30));
-    check(&at_noon(Limiter::<u64, SlidingLog>::builder(first)), sized(3, 30));
-    check_buckets!(
-        Limiter::<u64, TokenBucket>::builder(first),
-        Limiter::<u64, IntervalBucket>::builder(first),
-        Limiter::<u64, LeakyBucket>::builder(first)
-    );
+    // A bucket keeps the time until it is full, so its rate stays and its burst grows; the others keep what they counted.
+    let burst = |most| quota(1, 3_600 * SECOND, most);
+    let limit = |most| quota(most, 3_600 * SECOND, most);
+    check(Limiter::<u64, TokenBucket>::builder, burst);
+    check(Limiter::<u64, IntervalBucket>::builder, burst);
+    check(Limiter::<u64, LeakyBucket>::builder, burst);
+    check(Limiter::<u64, FixedWindow>::builder, limit);
+    check(Limiter::<u64, OwnWindow>::builder, limit);
+    check(Limiter::<u64, SlidingCounter>::builder, limit);
+    check(Limiter::<u64, SlidingLog>::builder, limit);
 }

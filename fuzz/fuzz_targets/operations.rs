@@ -1,6 +1,7 @@
 //! Plays a list of operations to a limiter and to the oracle: they must decide alike.
 #![no_main]
 
+#[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/support/oracle.rs"]
 mod oracle;
 #[allow(dead_code, reason = "the tests use the rest")]

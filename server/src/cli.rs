@@ -136,6 +136,26 @@ impl AlgorithmChoice {
     }
 }
 
+/// Evaluates an expression with a type's name standing for the algorithm that was chosen.
+macro_rules! with_algorithm {
+    ($choice:expr, $name:ident => $body:expr) => {
+        with_algorithm!(
+            $choice, $name => $body;
+            TokenBucket LeakyBucket IntervalBucket FixedWindow OwnWindow SlidingCounter SlidingLog
+        )
+    };
+    ($choice:expr, $name:ident => $body:expr; $($algorithm:ident)*) => {
+        match $choice {
+            $($crate::cli::AlgorithmChoice::$algorithm => {
+                type $name = ::tollgate::$algorithm;
+                $body
+            })*
+        }
+    };
+}
+
+pub(crate) use with_algorithm;
+
 /// Reads the command line.
 pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Task, Failure> {
     match CommandLine::try_parse_from(arguments) {

@@ -5,13 +5,11 @@
 
 pub mod access_log;
 
+mod accuracy;
 mod cli;
 mod failure;
-
 mod replay;
 mod serve;
-
-mod accuracy;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

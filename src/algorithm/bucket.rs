@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::algorithm::{Ask, Step};
+use crate::algorithm::{Ask, Step, taken_over};
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::error::QuotaError;
@@ -128,9 +128,7 @@ impl Bucket {
     /// Returns the word for a bucket of another quota: `ahead`, which is told in units of this one, is the time until it was full
     /// there, and `window` that in which an empty one becomes full.
     pub(super) fn resumed(&self, ahead: u64, window: u64, present: u64) -> u64 {
-        // What was spent before counts for one refill at most, and a debt for one more.
-        let most = if ahead > window { self.window.saturating_mul(2) } else { self.window };
-        present.saturating_add(ahead.min(most)).min(Self::LAST)
+        present.saturating_add(taken_over(ahead, window, self.window)).min(Self::LAST)
     }
 
     /// Returns how many tokens are left.

@@ -1,7 +1,7 @@
 //! A count in a window: what fixed windows of every kind share.
 
 use crate::algorithm::place::Place;
-use crate::algorithm::{Ask, Pure, Step};
+use crate::algorithm::{Ask, Pure, Step, taken_over};
 use crate::clock::Tick;
 use crate::decision::Decision;
 
@@ -126,9 +126,8 @@ impl<C: Counted> Pure for C {
 
     fn convert(&self, word: u64, now: Tick, from: &Self) -> u64 {
         let (place, count) = from.read(word, now);
-        // What was spent before counts for one window at most, and a debt for one more.
-        let most = if count > from.limit() { self.limit().saturating_mul(2) } else { self.limit() };
-        self.word(self.place_from(now, from, place), count.min(most).min(self.highest()))
+        let count = taken_over(count, from.limit(), self.limit()).min(self.highest());
+        self.word(self.place_from(now, from, place), count)
     }
 
     #[inline]

@@ -14,7 +14,8 @@ use crate::quota::Quota;
 /// [`Builder::aligned`](crate::Builder::aligned) says.
 ///
 /// It is the cheapest to explain and the loosest: a client that spends at the end of one window and at the start of
-/// the next gets twice the limit within less than a period, never more. Take [`SlidingCounter`](crate::SlidingCounter)
+/// the next gets twice the limit within less than a period, and where windows are months of the calendar three times
+/// within a period longer than February, never more. Take [`SlidingCounter`](crate::SlidingCounter)
 /// where that is too much, or [`SlidingLog`](crate::SlidingLog) where nothing is allowed above the limit.
 ///
 /// The word holds the number of a window and the count of the key in it, for nine years of the clock or more; in what

@@ -67,6 +67,12 @@ pub enum Step<V> {
     Swap(u64),
 }
 
+/// Returns how much of what was spent under a quota that held `old_most` counts under one that holds `most`: as much as there
+/// is to spend, and twice that if there is a debt.
+fn taken_over(spent: u64, old_most: u64, most: u64) -> u64 {
+    spent.min(if spent > old_most { most.saturating_mul(2) } else { most })
+}
+
 /// An algorithm whose whole state is one word.
 ///
 /// A word is below 2^63 and 0 only for a key that was never charged; no step writes 0.

@@ -12,7 +12,7 @@ use crate::quota::Quota;
 /// the next request opens the next.
 ///
 /// Clients cannot know a common seam to gather at, but one that spends at the end of its window and again right after
-/// it still gets twice the limit within less than a period, never more.
+/// it still gets twice the limit less one within a period, never more.
 ///
 /// The word holds when the window opened, in steps of at least a nanosecond and at most 1/2000 of a period, and the
 /// count; a window lasts up to two steps longer than the period. After nine years of the clock or more no window

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::algorithm::alignment::WindowOptions;
 use crate::algorithm::place::Place;
 use crate::algorithm::window::Windows;
-use crate::algorithm::{Ask, Pure, Step};
+use crate::algorithm::{Ask, Pure, Step, taken_over};
 use crate::clock::Tick;
 use crate::decision::Decision;
 use crate::error::QuotaError;
@@ -244,20 +244,16 @@ impl Pure for SlidingCounter {
 
     fn convert(&self, word: u64, now: Tick, from: &Self) -> u64 {
         let Counts { place, before, current } = from.read(word, now);
-        let most = |count: u64| {
-            let most =
-                if count > from.windows.limit { self.windows.limit.saturating_mul(2) } else { self.windows.limit };
-            count.min(most).min(self.windows.highest)
-        };
+        let taken = |count| taken_over(count, from.windows.limit, self.windows.limit).min(self.windows.highest);
         if from.windows.period_ns == self.windows.period_ns {
-            return self.word(Counts { place, before: most(before), current: most(current) });
+            return self.word(Counts { place, before: taken(before), current: taken(current) });
         }
         // The windows lie elsewhere: what is in sight counts as spent now.
         let in_sight = from.in_sight(place, before).saturating_add(current);
         self.word(Counts {
             place: self.windows.place(0, now + Duration::from_nanos(place.lag_ns)),
             before: 0,
-            current: most(in_sight),
+            current: taken(in_sight),
         })
     }
 

@@ -57,6 +57,9 @@ pub enum After {
 /// assert_eq!(KeepCharge.settle(&Response::new(())), After::Keep);
 /// ```
 pub trait Settle<R> {
+    /// Whether every charge is kept, so that nobody needs to remember it.
+    const KEEPS_ALL: bool = false;
+
     /// Returns what becomes of the charge of the request that got this response.
     fn settle(&self, response: &Response<R>) -> After;
 }
@@ -76,6 +79,8 @@ impl<R, F: Fn(&Response<R>) -> After> Settle<R> for F {
 pub struct KeepCharge;
 
 impl<R> Settle<R> for KeepCharge {
+    const KEEPS_ALL: bool = true;
+
     fn settle(&self, _: &Response<R>) -> After {
         After::Keep
     }
@@ -87,6 +92,16 @@ pub(crate) struct Endings<P> {
     pub(crate) answered: P,
     pub(crate) failed: After,
     pub(crate) dropped: After,
+}
+
+impl<P> Endings<P> {
+    /// Tells whether every charge is kept, however its request ends.
+    pub(crate) fn keep_all<R>(&self) -> bool
+    where
+        P: Settle<R>,
+    {
+        P::KEEPS_ALL && self.failed == After::Keep && self.dropped == After::Keep
+    }
 }
 
 /// The charge of a request under way; settles itself when it is dropped, once.

@@ -39,7 +39,7 @@ pin_project! {
         G: Gate<T>,
     {
         // The wrapped service answers; the headers are added to what it says.
-        Passed { #[pin] future: F, headers: Headers, decision: Decision, account: Account<G, T, P> },
+        Passed { #[pin] future: F, headers: Headers, decision: Decision, account: Option<Account<G, T, P>> },
         // The answer is here.
         Answered { response: Option<Response<R>> },
     }
@@ -47,7 +47,7 @@ pin_project! {
 
 impl<F, R, G: Gate<T>, T, P> ResponseFuture<F, R, G, T, P> {
     /// Waits for the wrapped service.
-    pub(crate) fn passed(future: F, headers: Headers, decision: Decision, account: Account<G, T, P>) -> Self {
+    pub(crate) fn passed(future: F, headers: Headers, decision: Decision, account: Option<Account<G, T, P>>) -> Self {
         Self { state: State::Passed { future, headers, decision, account } }
     }
 
@@ -68,8 +68,9 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
             StateProjection::Passed { future, headers, decision, account } => {
-                let mut response = ready!(future.poll(cx)).inspect_err(|_| account.failed())?;
-                let settled = account.answered(&response);
+                let outcome = ready!(future.poll(cx));
+                let mut response = outcome.inspect_err(|_| account.iter_mut().for_each(Account::failed))?;
+                let settled = account.as_mut().and_then(|account| account.answered(&response));
                 headers.write(settled.unwrap_or(*decision), response.headers_mut());
                 Poll::Ready(Ok(response))
             }

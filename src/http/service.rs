@@ -104,7 +104,8 @@ where
             return ResponseFuture::answered(response);
         }
         request.extensions_mut().insert(decision);
-        let account = Account::open(self.limiter.clone(), key, cost, self.endings.clone());
+        let account =
+            (!self.endings.keep_all()).then(|| Account::open(self.limiter.clone(), key, cost, self.endings.clone()));
         // The very service that was polled ready is called; a clone of it might not be.
         ResponseFuture::passed(self.inner.call(request), self.headers.clone(), decision, account)
     }

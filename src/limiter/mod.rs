@@ -208,8 +208,8 @@ impl<K: ?Sized, A: Algorithm, S> Limiter<K, A, S> {
     ///
     /// # Cost
     ///
-    /// It moves all keys, some ten nanoseconds each, and waits for its turn if another thread changes the quota. Checks wait
-    /// for nothing.
+    /// It moves all keys, as a sweep that evicts does, and waits for its turn if another thread changes the quota, and for
+    /// checks that began before the last change. Checks wait for nothing.
     ///
     /// # Examples
     ///

@@ -146,16 +146,15 @@ impl<A: Resident> Table<A> {
                 let word = words[slot].fetch_or(FROZEN, Ordering::AcqRel) & !FROZEN;
                 // SAFETY: this place of the table holds the word, and the guard of the caller keeps the place.
                 if word != 0 && !unsafe { algorithm.evict(word, horizon) } {
-                    let word = self.versions.convert(guard, word, old.version(), next.version(), now);
-                    self.carry(id, word, next);
+                    self.carry(guard, id, word, old, next, now);
                 }
             }
         }
         met
     }
 
-    /// Takes a word over, converted, into the next segment, unless somebody has.
-    pub(super) fn carry(&self, id: u64, word: u64, next: Segment<'_>) {
+    /// Takes a frozen word over into the next segment, converted to its version, unless somebody has.
+    pub(super) fn carry(&self, guard: &Guard, id: u64, word: u64, old: Segment<'_>, next: Segment<'_>, now: Tick) {
         if word == 0 {
             return;
         }
@@ -177,8 +176,9 @@ impl<A: Resident> Table<A> {
                 }
             }
         };
+        let converted = self.versions.convert(guard, word, old.version(), next.version(), now);
         // SAFETY: the old segment, which the caller's guard keeps, holds the reference to what both words name.
-        unsafe { word::place::<A>(place, word, &self.heap) };
+        unsafe { word::place::<A>(place, converted, &self.heap) };
     }
 
     /// Gives back a slot for a carried word, and mends the counts if they were drawn up in between.

@@ -137,8 +137,7 @@ impl<A: Resident> Table<A> {
                     let next = self.successor(guard, index, segment, now);
                     // Acquire: pairs with the Release by which the word came to name what it names.
                     let word = word.load(Ordering::Acquire) & !FROZEN;
-                    let word = self.versions.convert(guard, word, segment.version(), next.version(), now);
-                    self.carry(id, word, next);
+                    self.carry(guard, id, word, segment, next, now);
                     segment = next;
                 }
                 Found::Sealed => segment = self.successor(guard, index, segment, now),
@@ -174,10 +173,8 @@ impl<A: Resident> Table<A> {
         now: Tick,
         ask: Ask,
     ) -> Option<Answer<'g, A>> {
-        let algorithm = self.versions.algorithm(guard, segment.version());
-        // SAFETY: the table's words are charged with the algorithm of their segment and the table's heap.
-        let verdict = unsafe { word::charge(algorithm, &self.heap, guard, word, now, ask) };
-        verdict.map(|verdict| Answer { verdict, algorithm })
+        // SAFETY: the table's words are of their segment's version, and charged with the table's heap.
+        unsafe { self.versions.charge(guard, &self.heap, segment.version(), word, now, ask) }
     }
 
     /// Tries to give the key a slot in the segment, or changes what stands in the way; `false` if there are too many

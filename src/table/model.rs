@@ -6,6 +6,16 @@ use crate::decision::Decision;
 use crate::quota::Quota;
 use crate::table::{Cell, Overflow, Resident, Table, enter, quarantine};
 
+/// Returns the token bucket of a model.
+fn bucket(quota: Quota) -> TokenBucket {
+    TokenBucket::new(&quota, BucketOptions::default(), Tick::ZERO).expect("the model's quota is sound")
+}
+
+/// Returns the sliding log of a model.
+fn log(quota: Quota) -> SlidingLog {
+    SlidingLog::new(&quota, LogOptions::default()).expect("the model's quota is sound")
+}
+
 /// A table of one segment that begins with one line.
 #[derive(Debug)]
 pub struct Model<A: Resident>(Table<A>);
@@ -13,31 +23,24 @@ pub struct Model<A: Resident>(Table<A>);
 impl Model<TokenBucket> {
     /// Makes a table of token buckets.
     pub fn token_buckets(quota: Quota) -> Self {
-        let bucket = TokenBucket::new(&quota, BucketOptions::default(), Tick::ZERO);
-        Self(Table::new(bucket.expect("the model's quota is sound"), 100, Overflow::Deny))
+        Self(Table::new(bucket(quota), 100, Overflow::Deny))
     }
-}
 
-impl Model<TokenBucket> {
     /// Changes the quota.
     pub fn set_quota(&self, quota: Quota, now: Tick) {
-        let bucket = TokenBucket::new(&quota, BucketOptions::default(), Tick::ZERO);
-        self.0.change(bucket.expect("the model's quota is sound"), now);
-    }
-}
-
-impl Model<SlidingLog> {
-    /// Changes the quota.
-    pub fn set_quota(&self, quota: Quota, now: Tick) {
-        self.0.change(SlidingLog::new(&quota, LogOptions::default()).expect("the model's quota is sound"), now);
+        self.0.change(bucket(quota), now);
     }
 }
 
 impl Model<SlidingLog> {
     /// Makes a table of sliding logs.
     pub fn sliding_logs(quota: Quota) -> Self {
-        let log = SlidingLog::new(&quota, LogOptions::default()).expect("the model's quota is sound");
-        Self(Table::new(log, 100, Overflow::Deny))
+        Self(Table::new(log(quota), 100, Overflow::Deny))
+    }
+
+    /// Changes the quota.
+    pub fn set_quota(&self, quota: Quota, now: Tick) {
+        self.0.change(log(quota), now);
     }
 }
 
@@ -118,12 +121,12 @@ pub struct LogModel(Cell<SlidingLog>);
 impl LogModel {
     /// Makes a log.
     pub fn new(quota: Quota) -> Self {
-        Self(Cell::new(SlidingLog::new(&quota, LogOptions::default()).expect("the model's quota is sound")))
+        Self(Cell::new(log(quota)))
     }
 
     /// Changes the quota.
     pub fn set_quota(&self, quota: Quota, now: Tick) {
-        self.0.change(SlidingLog::new(&quota, LogOptions::default()).expect("the model's quota is sound"), now);
+        self.0.change(log(quota), now);
     }
 
     /// Checks; tells whether it was allowed.

@@ -62,6 +62,27 @@ impl<A: Resident> Versions<A> {
         unsafe { &*self.versions[version & 1].algorithm.get() }
     }
 
+    /// Steps on a word of a version until the step holds; `None` if the word is frozen.
+    ///
+    /// # Safety
+    ///
+    /// The word is one of this version and of `heap`'s owner.
+    #[inline(always)]
+    pub(super) unsafe fn charge<'g>(
+        &'g self,
+        guard: &'g Guard,
+        heap: &Heap,
+        version: usize,
+        word: &AtomicU64,
+        now: Tick,
+        ask: Ask,
+    ) -> Option<Answer<'g, A>> {
+        let algorithm = self.algorithm(guard, version);
+        // SAFETY: the caller's promise is the same.
+        let verdict = unsafe { word::charge(algorithm, heap, guard, word, now, ask) };
+        verdict.map(|verdict| Answer { verdict, algorithm })
+    }
+
     /// Does what is asked of the word that stands alone.
     #[inline(always)]
     pub(super) fn apply<'g>(
@@ -72,10 +93,9 @@ impl<A: Resident> Versions<A> {
         now: Tick,
         ask: Ask,
     ) -> Answer<'g, A> {
-        let algorithm = self.algorithm(guard, version);
-        // SAFETY: the word is charged with its version's algorithm and its owner's heap.
-        match unsafe { word::charge(algorithm, heap, guard, &self.versions[version & 1].word, now, ask) } {
-            Some(verdict) => Answer { verdict, algorithm },
+        // SAFETY: the word is its version's, and charged with its owner's heap.
+        match unsafe { self.charge(guard, heap, version, &self.versions[version & 1].word, now, ask) } {
+            Some(answer) => answer,
             None => self.apply_carried(guard, heap, version, now, ask),
         }
     }
@@ -93,11 +113,10 @@ impl<A: Resident> Versions<A> {
     ) -> Answer<'g, A> {
         self.carry(guard, heap, version, now);
         let other = version ^ 1;
-        let algorithm = self.algorithm(guard, other);
         // SAFETY: as in `apply`.
-        let verdict = unsafe { word::charge(algorithm, heap, guard, &self.versions[other & 1].word, now, ask) };
+        let answer = unsafe { self.charge(guard, heap, other, &self.versions[other & 1].word, now, ask) };
         // The word of the newer version is frozen only when the older one cannot be met any more.
-        Answer { verdict: verdict.expect("the guard keeps the version that follows from being replaced"), algorithm }
+        answer.expect("the guard keeps the version that follows from being replaced")
     }
 
     /// Takes the frozen word that stands alone over to the other version, unless somebody has.

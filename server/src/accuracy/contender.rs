@@ -1,11 +1,8 @@
 //! The algorithms that are compared, and what is proven of each.
 
-use tollgate::{
-    Algorithm, FixedWindow, IntervalBucket, LeakyBucket, Limiter, ManualClock, OwnWindow, Quota, SlidingCounter,
-    SlidingLog, Tick, TokenBucket,
-};
+use tollgate::{Algorithm, Limiter, ManualClock, Quota, Tick};
 
-use crate::cli::AlgorithmChoice;
+use crate::cli::{AlgorithmChoice, with_algorithm};
 use crate::failure::Failure;
 
 /// An algorithm and the bound that is proven of it.
@@ -80,15 +77,7 @@ impl<A: Algorithm> Gate for Limiter<u64, A> {
 
 /// Builds the limiter of an algorithm.
 pub(super) fn gate(choice: AlgorithmChoice, quota: &Quota) -> Result<Box<dyn Gate>, Failure> {
-    match choice {
-        AlgorithmChoice::TokenBucket => build::<TokenBucket>(*quota),
-        AlgorithmChoice::LeakyBucket => build::<LeakyBucket>(*quota),
-        AlgorithmChoice::IntervalBucket => build::<IntervalBucket>(*quota),
-        AlgorithmChoice::FixedWindow => build::<FixedWindow>(*quota),
-        AlgorithmChoice::OwnWindow => build::<OwnWindow>(*quota),
-        AlgorithmChoice::SlidingCounter => build::<SlidingCounter>(*quota),
-        AlgorithmChoice::SlidingLog => build::<SlidingLog>(*quota),
-    }
+    with_algorithm!(choice, Chosen => build::<Chosen>(*quota))
 }
 
 /// Builds a limiter whose time is that of its requests.

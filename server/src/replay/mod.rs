@@ -10,11 +10,9 @@ mod requests;
 
 use std::path::Path;
 
-use tollgate::{
-    FixedWindow, IntervalBucket, LeakyBucket, OwnWindow, Quota, SlidingCounter, SlidingLog, Tick, TokenBucket,
-};
+use tollgate::{Quota, Tick};
 
-use crate::cli::{self, AlgorithmChoice, ReplayOptions};
+use crate::cli::{self, ReplayOptions, with_algorithm};
 use crate::failure::Failure;
 
 pub(crate) use self::key::KeyChoice;
@@ -23,15 +21,8 @@ pub(crate) use self::key::KeyChoice;
 pub(crate) fn run(options: &ReplayOptions) -> Result<(), Failure> {
     let input = input::open(&options.file)?;
     let requests = requests::read(input, &options.key)?;
-    let outcome = match options.algorithm {
-        AlgorithmChoice::TokenBucket => outcome::decide::<TokenBucket>(&requests, options.limit),
-        AlgorithmChoice::LeakyBucket => outcome::decide::<LeakyBucket>(&requests, options.limit),
-        AlgorithmChoice::IntervalBucket => outcome::decide::<IntervalBucket>(&requests, options.limit),
-        AlgorithmChoice::FixedWindow => outcome::decide::<FixedWindow>(&requests, options.limit),
-        AlgorithmChoice::OwnWindow => outcome::decide::<OwnWindow>(&requests, options.limit),
-        AlgorithmChoice::SlidingCounter => outcome::decide::<SlidingCounter>(&requests, options.limit),
-        AlgorithmChoice::SlidingLog => outcome::decide::<SlidingLog>(&requests, options.limit),
-    }?;
+    let decided = with_algorithm!(options.algorithm, Chosen => outcome::decide::<Chosen>(&requests, options.limit));
+    let outcome = decided?;
     let report = report::Report { options, requests: &requests, outcome: &outcome };
     cli::print(&if options.json { report.json() } else { report.table() })
 }

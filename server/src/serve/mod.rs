@@ -12,24 +12,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::Router;
 use tokio::net::TcpListener;
-use tollgate::{FixedWindow, IntervalBucket, LeakyBucket, OwnWindow, SlidingCounter, SlidingLog, TokenBucket};
 
-use crate::cli::{self, AlgorithmChoice, ServeOptions};
+use crate::cli::{self, ServeOptions, with_algorithm};
 use crate::failure::Failure;
 use crate::serve::signals::Signals;
 
 /// Serves until a signal says to stop.
 pub(crate) fn run(options: &ServeOptions) -> Result<(), Failure> {
-    let app = match options.algorithm {
-        AlgorithmChoice::TokenBucket => app::router::<TokenBucket>(options.limit),
-        AlgorithmChoice::LeakyBucket => app::router::<LeakyBucket>(options.limit),
-        AlgorithmChoice::IntervalBucket => app::router::<IntervalBucket>(options.limit),
-        AlgorithmChoice::FixedWindow => app::router::<FixedWindow>(options.limit),
-        AlgorithmChoice::OwnWindow => app::router::<OwnWindow>(options.limit),
-        AlgorithmChoice::SlidingCounter => app::router::<SlidingCounter>(options.limit),
-        AlgorithmChoice::SlidingLog => app::router::<SlidingLog>(options.limit),
-    }
-    .map_err(Failure::usage)?;
+    let app = with_algorithm!(options.algorithm, Chosen => app::router::<Chosen>(options.limit));
+    let app = app.map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::io(format_args!("cannot start: {error}")))?;
     let outcome = runtime.block_on(serve(options, app));

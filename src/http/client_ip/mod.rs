@@ -9,10 +9,10 @@ pub use self::error::ClientIpError;
 use std::net::IpAddr;
 
 use http::header::{FORWARDED, HeaderMap, HeaderName};
-use ipnet::IpNet;
 
 use self::walk::FromRight;
 use crate::key::Address;
+use crate::policy::{AddressRange, RangeError};
 
 /// Finds the address of a client: that of the peer, or what trusted proxies say.
 ///
@@ -49,7 +49,7 @@ use crate::key::Address;
 #[derive(Clone, Debug)]
 #[must_use = "a finder does nothing until it is asked"]
 pub struct ClientIp {
-    trusted: Vec<IpNet>,
+    trusted: Vec<AddressRange>,
     trusts_everybody: bool,
     source: Source,
     prefix: u8,
@@ -226,7 +226,7 @@ impl ClientIp {
 
     /// Tells whether an address is that of a trusted proxy.
     fn trusts(&self, address: IpAddr) -> bool {
-        self.trusts_everybody || self.trusted.iter().any(|range| range.contains(&address))
+        self.trusts_everybody || self.trusted.iter().any(|range| range.contains(address))
     }
 }
 
@@ -240,17 +240,12 @@ fn single(headers: &HeaderMap, name: &HeaderName) -> Option<IpAddr> {
     node::parse(std::str::from_utf8(only.as_bytes()).ok()?.trim_matches([' ', '\t']))
 }
 
-/// Reads a range of addresses; one of IPv4 addresses mapped into IPv6 is that of the IPv4 addresses.
-fn range(text: &str) -> Result<IpNet, ClientIpError> {
+/// Reads a range of addresses; bits after the prefix do not matter.
+fn range(text: &str) -> Result<AddressRange, ClientIpError> {
     let shown = || text.chars().take(64).flat_map(char::escape_default).collect();
-    let read = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
-    let range = read.map_err(|_| ClientIpError::NoRange { text: shown() })?;
-    let range = match range {
-        IpNet::V6(mapped) if mapped.prefix_len() >= 96 => match mapped.addr().to_ipv4_mapped() {
-            Some(address) => IpNet::new(address.into(), mapped.prefix_len() - 96).unwrap_or(range),
-            None => range,
-        },
-        _ => range,
+    let range = match text.parse() {
+        Ok(range) | Err(RangeError::HostBits { range, .. }) => range,
+        Err(_) => return Err(ClientIpError::NoRange { text: shown() }),
     };
-    if range.prefix_len() == 0 { Err(ClientIpError::TrustsEverybody { text: shown() }) } else { Ok(range) }
+    if range.prefix_bits() == 0 { Err(ClientIpError::TrustsEverybody { text: shown() }) } else { Ok(range) }
 }
