@@ -51,18 +51,26 @@ fn threads<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     })
 }
 
-/// Runs `work` while one more thread does `aside` again and again; tells how often it did.
+/// Runs `work` while one more thread does `aside` again and again, the first time before `work` begins; tells how often it
+/// did.
 fn beside<T>(aside: impl Fn() + Sync, work: impl FnOnce() -> T) -> (T, u64) {
     let done = AtomicBool::new(false);
+    let (begun, has_begun) = std::sync::mpsc::channel();
     thread::scope(|scope| {
-        let turns = scope.spawn(|| {
+        let (done, aside) = (&done, &aside);
+        let turns = scope.spawn(move || {
             let mut turns = 0;
             while !done.load(Ordering::Relaxed) {
                 aside();
                 turns += 1;
+                // Nobody listens any more after the first time.
+                let _ = begun.send(());
             }
             turns
         });
+        // It fails only where the other thread panics, which is told when it is joined.
+        let _ = has_begun.recv();
+        drop(has_begun);
         // However the work ends, the other thread must not go on.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         done.store(true, Ordering::Relaxed);

@@ -24,7 +24,8 @@ impl<K: Hash + ?Sized, A: Algorithm, S: BuildHasher> Limiter<K, A, S> {
     ///
     /// # Cost
     ///
-    /// As a check where nobody waits and it passes at once. A queue takes some 100 bytes for each who waits.
+    /// A check or two, and a lock, which keys share, while the caller joins a queue and leaves it. Each who waits takes memory.
+    /// A refund, a reset or a change of the quota has the first who waits look again; a cancelled reservation does not.
     ///
     /// # Examples
     ///
