@@ -97,10 +97,11 @@ impl<A: Resident> Table<A> {
     /// Does what is asked of the key with this identity.
     #[inline(always)]
     pub(crate) fn apply<'g>(&'g self, guard: &'g Guard, id: u64, now: Tick, ask: Ask) -> Answer<'g, A> {
-        let here = self.current(guard, Self::index(id)).and_then(|segment| match segment.find(id) {
-            Found::Here(word) => self.charge(guard, segment, word, now, ask),
-            Found::Absent | Found::Sealed => None,
-        });
+        // No closure holds the charge: as a function of its own it would cost more than the rest.
+        let here = match self.current(guard, Self::index(id)).map(|segment| (segment, segment.find(id))) {
+            Some((segment, Found::Here(word))) => self.charge(guard, segment, word, now, ask),
+            _ => None,
+        };
         match here {
             Some(answer) => answer,
             None => self.apply_elsewhere(guard, id, now, ask),

@@ -89,37 +89,24 @@ impl<A: Resident> Versions<A> {
         &'g self,
         guard: &'g Guard,
         heap: &Heap,
-        version: usize,
+        mut version: usize,
         now: Tick,
         ask: Ask,
     ) -> Answer<'g, A> {
-        // SAFETY: the word is its version's, and charged with its owner's heap.
-        match unsafe { self.charge(guard, heap, version, &self.versions[version & 1].word, now, ask) } {
-            Some(answer) => answer,
-            None => self.apply_carried(guard, heap, version, now, ask),
+        loop {
+            // SAFETY: the word is its version's, and charged with its owner's heap.
+            match unsafe { self.charge(guard, heap, version, &self.versions[version & 1].word, now, ask) } {
+                Some(answer) => return answer,
+                None => self.carry(guard, heap, version, now),
+            }
+            // It is not frozen there: the guard keeps the version that follows from being replaced.
+            version ^= 1;
         }
     }
 
-    /// Does what is asked of a word that goes over to the other version.
+    /// Takes the frozen word that stands alone over to the other version, unless somebody has.
     #[cold]
     #[inline(never)]
-    fn apply_carried<'g>(
-        &'g self,
-        guard: &'g Guard,
-        heap: &Heap,
-        version: usize,
-        now: Tick,
-        ask: Ask,
-    ) -> Answer<'g, A> {
-        self.carry(guard, heap, version, now);
-        let other = version ^ 1;
-        // SAFETY: as in `apply`.
-        let answer = unsafe { self.charge(guard, heap, other, &self.versions[other & 1].word, now, ask) };
-        // The word of the newer version is frozen only when the older one cannot be met any more.
-        answer.expect("the guard keeps the version that follows from being replaced")
-    }
-
-    /// Takes the frozen word that stands alone over to the other version, unless somebody has.
     fn carry(&self, guard: &Guard, heap: &Heap, version: usize, now: Tick) {
         // Acquire: pairs with the Release by which the word came to name what it names.
         let word = self.versions[version & 1].word.load(Ordering::Acquire) & !FROZEN;
