@@ -91,20 +91,29 @@ impl<A: Resident> Table<A> {
     /// Decides about one check of the key with this identity.
     #[inline(always)]
     pub(crate) fn check(&self, guard: &Guard, id: u64, now: Tick, cost: u64) -> Decision {
-        self.apply(guard, id, now, Ask::Spend(cost)).decision()
+        let ask = Ask::Spend(cost);
+        // Each spells out its own answer: what the caller does not look at need not be worked out then.
+        match self.apply_here(guard, id, now, ask) {
+            Some(answer) => answer.decision(),
+            None => self.apply_elsewhere(guard, id, now, ask).decision(),
+        }
     }
 
     /// Does what is asked of the key with this identity.
-    #[inline(always)]
     pub(crate) fn apply<'g>(&'g self, guard: &'g Guard, id: u64, now: Tick, ask: Ask) -> Answer<'g, A> {
-        // No closure holds the charge: as a function of its own it would cost more than the rest.
-        let here = match self.current(guard, Self::index(id)).map(|segment| (segment, segment.find(id))) {
-            Some((segment, Found::Here(word))) => self.charge(guard, segment, word, now, ask),
-            _ => None,
-        };
-        match here {
+        match self.apply_here(guard, id, now, ask) {
             Some(answer) => answer,
             None => self.apply_elsewhere(guard, id, now, ask),
+        }
+    }
+
+    /// Does what is asked if the key has a word in the directory's segment, and one that is not on the move.
+    #[inline(always)]
+    fn apply_here<'g>(&'g self, guard: &'g Guard, id: u64, now: Tick, ask: Ask) -> Option<Answer<'g, A>> {
+        // No closure holds the charge: as a function of its own it would cost more than the rest.
+        match self.current(guard, Self::index(id)).map(|segment| (segment, segment.find(id))) {
+            Some((segment, Found::Here(word))) => self.charge(guard, segment, word, now, ask),
+            _ => None,
         }
     }
 
